@@ -32,6 +32,8 @@ constexpr auto aliases = std::to_array<Alias>({
     {"flashinfer_fa2", KernelSource::flashinfer_fa2},
     {"fidecode", KernelSource::flashinfer_decode_tc},
     {"fiprefill", KernelSource::flashinfer_fa2},
+    {"attention_v4", KernelSource::flash_attention_4},
+    {"attention_v3", KernelSource::flash_attention_3},
     {"fa3", KernelSource::flash_attention_3},
     {"fa2", KernelSource::flash_attention_2},
     {"flash_att", KernelSource::flash_attention_2},

@@ -22,6 +22,7 @@ constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
     {"gemm_perf", import_gemm_perf},
     {"context_attention_perf", import_context_attention_perf},
     {"generation_attention_perf", import_generation_attention_perf},
+    {"encoder_attention_perf", import_encoder_attention_perf, true},
     {"context_mla_perf", import_mla_perf, true},
     {"generation_mla_perf", import_mla_perf, true},
     {"moe_perf", import_moe_perf},

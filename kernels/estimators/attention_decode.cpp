@@ -63,7 +63,7 @@ class DecodeFamily final : public EstimatorFamily {
     const auto* attention = std::get_if<Attention>(&kernel);
     if (attention == nullptr || attention->load.prefill.sequences > 0) return false;
     const AttentionSetting setting = attention_setting(kernel, gpu);
-    if (!runs_as(*attention, setting, true)) return false;
+    if (is_encoder(*attention, setting) || !runs_as(*attention, setting, true)) return false;
     return setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
   }
 

@@ -1,7 +1,9 @@
 #include "kernels/estimators/attention_model.hpp"
 
 #include <algorithm>
+#include <bit>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/decomposition.hpp"
 
 namespace foretoken {
@@ -67,6 +69,27 @@ AttentionSetting attention_setting(const Kernel& kernel, const GpuSpec& gpu) {
   setting.asks_cuda_cores = implementation.source == KernelSource::flashinfer_decode;
   setting.asks_tensor_cores = implementation.source == KernelSource::flashinfer_decode_tc;
   return setting;
+}
+
+double encoder_padding(const Attention& kernel, const AttentionSetting& setting) {
+  const auto up_to = [&](int step) { return (kernel.head_dim + step - 1) / step * step; };
+  int width = up_to(32);  // FlashAttention-2 and 3: 64, 96, 128 …
+  if (setting.code == AttentionCode::fa4) width = up_to(16);
+  if (setting.code == AttentionCode::triton) {
+    width = static_cast<int>(std::bit_ceil(static_cast<unsigned>(kernel.head_dim)));
+  }
+  return static_cast<double>(width) / kernel.head_dim;
+}
+
+double encoder_rate(const Attention& kernel, const AttentionSetting& setting, const GpuSpec& gpu,
+                    double peak) {
+  // TensorRT-LLM has no kernel of Blackwell's own for heads that are no multiple of 16 (Qwen's of
+  // 72): those run on instructions of Ampere's, whose rate a SM has not changed since.
+  constexpr double ampere_ops = 1024;
+  const bool is_odd = kernel.head_dim % 16 != 0;
+  const bool falls_back =
+      setting.code == AttentionCode::trtllm && is_datacentre_blackwell(gpu) && is_odd;
+  return falls_back ? std::min(peak, ampere_ops) : peak;
 }
 
 bool is_pure(const AttentionLoad& load, bool is_decode) {

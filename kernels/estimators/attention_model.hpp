@@ -26,6 +26,16 @@ struct AttentionSetting {
 /// The source that the kernel names, or else what the framework would choose.
 AttentionSetting attention_setting(const Kernel& kernel, const GpuSpec& gpu);
 
+/// Whether `kernel` is an image encoder's as frameworks launch it: every query sees every key.
+inline bool is_encoder(const Attention& kernel, const AttentionSetting& setting) {
+  return !kernel.causal && !setting.is_bare;
+}
+/// The width that an encoder's kernel multiplies for each head, over the head's: 1 or more.
+double encoder_padding(const Attention& kernel, const AttentionSetting& setting);
+/// Of an encoder's products, operations a clock a SM, of parts that reach `peak`.
+double encoder_rate(const Attention& kernel, const AttentionSetting& setting, const GpuSpec& gpu,
+                    double peak);
+
 /// Of a launch whose sequences are all decode or all prefill.
 struct AttentionLaunch {
   double sequences = 0;

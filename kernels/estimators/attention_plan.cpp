@@ -15,24 +15,30 @@ namespace {
 
 /// Of launches without a framework, PyTorch's own FlashAttention-2 is apart: it neither packs nor
 /// splits batches of unequal sequences, which is far from all that FlashInfer does.
-enum class Part : std::uint8_t { decode, prefill, bare, torch };
+/// Image encoders' launches are apart as well: no mask, no cache, other tiles and other sources.
+enum class Part : std::uint8_t { decode, prefill, bare, torch, encoder };
 
 bool without_framework(Part part) { return part == Part::bare || part == Part::torch; }
 
+/// Which code it is says nothing on GPUs where another one runs: not for prompts and encoders.
+bool names_code(Part part) { return part != Part::prefill && part != Part::encoder; }
+
 std::vector<std::string> names_of(Part part) {
-  // Which code it is says nothing on GPUs where another one runs: not for prompts.
-  return with_setting_names({"memory_share",      "sm_bytes_share", "product_share",
-                             "exponential_share", "chain_share",    "cta_share",
-                             "merge_share",       "power_share",    "fixed_share",
-                             "log_waves",         "wave_fill",      "log_rounds",
-                             "log_resident",      "log_balance",    "log_longest_share",
-                             "log_keys",          "log_queries",    "log_group",
-                             "log_head_dim",      "row_fill",       "log_tile_rows",
-                             "is_cuda_core",      "is_split",       "log_splits",
-                             "log_working_set",   "has_window",     "log_context_windows",
-                             "has_small_cache",   "log_sequences",  "log_kv_heads",
-                             "log_page",          "decode_share",   "reorders_queries"},
-                            part != Part::prefill);
+  std::vector<std::string> names = {"memory_share",      "sm_bytes_share", "product_share",
+                                    "exponential_share", "chain_share",    "cta_share",
+                                    "merge_share",       "power_share",    "fixed_share",
+                                    "log_waves",         "wave_fill",      "log_rounds",
+                                    "log_resident",      "log_balance",    "log_longest_share",
+                                    "log_keys",          "log_queries",    "log_group",
+                                    "log_head_dim",      "row_fill",       "log_tile_rows",
+                                    "is_cuda_core",      "is_split",       "log_splits",
+                                    "log_working_set",   "has_window",     "log_context_windows",
+                                    "has_small_cache",   "log_sequences",  "log_kv_heads",
+                                    "log_page",          "decode_share",   "reorders_queries"};
+  if (part == Part::encoder) {
+    for (const char* name : {"log_head_padding", "is_trtllm"}) names.emplace_back(name);
+  }
+  return with_setting_names(std::move(names), names_code(part));
 }
 
 struct Batch {
@@ -42,12 +48,13 @@ struct Batch {
   double decode_share = 0;            // of the queries
 };
 
-Batch batch_of(const Attention& kernel) {
+Batch batch_of(const Attention& kernel, Part part) {
   const AttentionLoad& load = kernel.load;
   Batch batch;
   batch.sequences = static_cast<double>(load.prefill.sequences + load.decode.sequences);
   batch.queries = static_cast<double>(load.query_tokens());
-  const double pairs = load.prefill.causal_pairs + load.decode.causal_pairs;
+  double pairs = load.prefill.causal_pairs + load.decode.causal_pairs;
+  if (part == Part::encoder) pairs = 2 * pairs - batch.queries;  // n (n + 1) / 2 of n^2
   batch.keys = pairs / batch.queries;
   if (kernel.window > 0) batch.keys = std::min(batch.keys, static_cast<double>(kernel.window));
   batch.context = static_cast<double>(load.prefill.context_tokens + load.decode.context_tokens) /
@@ -64,7 +71,7 @@ double row_fill(const Attention& kernel, const PlanEstimate& e, const Batch& bat
 
 void write(const Attention& kernel, const AttentionSetting& setting, const PlanEstimate& e,
            Part part, FeatureSink& out) {
-  const Batch batch = batch_of(kernel);
+  const Batch batch = batch_of(kernel, part);
   const AttentionSchedule& schedule = e.schedule;
   const bool is_cold = without_framework(part) && kernel.implementation.is_cold;
   const double total = is_cold ? e.total_cold : e.total;
@@ -103,7 +110,11 @@ void write(const Attention& kernel, const AttentionSetting& setting, const PlanE
   out.add(log_of(std::max(kernel.page_tokens, 1)));
   out.add(batch.decode_share);
   out.add(!without_framework(part) && e.copies > 0 && bytes_per_element(kernel.kv_dtype) >= 2);
-  add_setting(setting, part != Part::prefill, out);
+  if (part == Part::encoder) {
+    out.add(log_of(encoder_padding(kernel, setting)));
+    out.add(setting.code == AttentionCode::trtllm);
+  }
+  add_setting(setting, names_code(part), out);
 }
 
 /// Whether the code's plan is known (or stands in for it well enough), so that it is priced here.
@@ -125,7 +136,8 @@ class PlanFamily final : public EstimatorFamily {
     const AttentionLoad& load = attention->load;
     if (load.prefill.sequences + load.decode.sequences == 0) return false;
     const AttentionSetting setting = attention_setting(kernel, gpu);
-    if (!is_planned(setting.code)) return false;
+    if (is_encoder(*attention, setting)) return part_ == Part::encoder;
+    if (part_ == Part::encoder || !is_planned(setting.code)) return false;
     const bool is_bare = setting.is_bare && setting.code != AttentionCode::trtllm;
     if (is_bare) return part_ == (setting.code == AttentionCode::fa2 ? Part::torch : Part::bare);
     if (without_framework(part_)) return false;
@@ -206,6 +218,11 @@ const EstimatorFamily& attention_torch_family() {
 
 const EstimatorFamily& attention_decode_family() {
   static const PlanFamily family("attention_decode", Part::decode);
+  return family;
+}
+
+const EstimatorFamily& attention_encoder_family() {
+  static const PlanFamily family("attention_encoder", Part::encoder);
   return family;
 }
 

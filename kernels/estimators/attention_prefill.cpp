@@ -67,7 +67,7 @@ class PrefillFamily final : public EstimatorFamily {
     const AttentionLoad& load = attention->load;
     if (load.prefill.sequences == 0 && !load.verifies_drafts()) return false;
     const AttentionSetting setting = attention_setting(kernel, gpu);
-    if (!runs_as(*attention, setting, false)) return false;
+    if (is_encoder(*attention, setting) || !runs_as(*attention, setting, false)) return false;
     return setting.code == AttentionCode::triton || setting.code == AttentionCode::fa4;
   }
 

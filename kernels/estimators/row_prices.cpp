@@ -9,7 +9,7 @@ namespace foretoken {
 namespace {
 
 /// A layer takes some 10 KB.
-constexpr std::size_t layers_max = 4096;
+constexpr std::size_t row_layers_max = 4096;
 /// Where no larger size is asked for.
 constexpr std::int64_t rows_max = std::int64_t{1} << 32;
 
@@ -17,7 +17,7 @@ constexpr std::int64_t rows_max = std::int64_t{1} << 32;
 
 RowPrices::Layer& RowPrices::layer_of(const EstimatorFamily& family, const Kernel& kernel,
                                       const GpuSpec& gpu) const {
-  if (layers_.size() >= layers_max || !same_part(gpu, gpu_)) {
+  if (layers_.size() >= row_layers_max || !same_part(gpu, gpu_)) {
     layers_.clear();
     gpu_ = gpu;
   }

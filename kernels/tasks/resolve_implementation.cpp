@@ -36,8 +36,18 @@ KernelSource sglang_attention(const Attention& kernel, const GpuSpec& gpu) {
   return is_flashinfer_size ? KernelSource::flashinfer_fa2 : KernelSource::triton;
 }
 
+/// Image encoders: vLLM's and SGLang's tables have one kernel a capability, whatever the heads.
+KernelSource encoder_attention(Framework framework, const GpuSpec& gpu) {
+  if (gpu.compute_capability == hopper) return KernelSource::flash_attention_3;
+  if (is_datacentre_blackwell(gpu)) return KernelSource::flash_attention_4;
+  return framework == Framework::sglang ? KernelSource::triton : KernelSource::flash_attention_2;
+}
+
 KernelSource choose(const Attention& kernel, const GpuSpec& gpu) {
   if (gpu.vendor == GpuVendor::amd) return KernelSource::triton;
+  const Framework framework = kernel.implementation.framework;
+  const bool has_encoders = framework == Framework::vllm || framework == Framework::sglang;
+  if (!kernel.causal && has_encoders) return encoder_attention(framework, gpu);
   switch (kernel.implementation.framework) {
     case Framework::vllm:
       return vllm_attention(kernel, gpu);

@@ -1,6 +1,7 @@
 // AIConfigurator's context_attention_perf (prefill of `batch_size` prompts of `isl` tokens) and
-// generation_attention_perf (one token each on top of isl + step - 1 cached ones). All sequences of
-// a row are equal, so a row needs no list. A prompt of one token runs as a decode step does.
+// generation_attention_perf (one token each on top of isl + step - 1 cached ones), and
+// encoder_attention_perf (`batch_size` images of `isl` patches, no mask, no cache). All sequences
+// of a row are equal, so a row needs no list. A prompt of one token runs as a decode step does.
 #include "calibration/datasets/importer.hpp"
 
 namespace foretoken {
@@ -72,7 +73,35 @@ void import_mla(const MeasuredFile& file, SampleSink& sink, bool is_prefill) {
   }
 }
 
+/// TensorRT-LLM's own kernels, which its tables name after the flow that calls them.
+Implementation encoder_implementation(std::string_view source, Framework framework) {
+  if (framework == Framework::trtllm) return {framework, KernelSource::trtllm};
+  return table_implementation(source, framework);
+}
+
 }  // namespace
+
+void import_encoder_attention_perf(const MeasuredFile& file, SampleSink& sink) {
+  CsvRows rows(file.path);
+  const int source = rows.column("kernel_source"), batch = rows.column("batch_size"),
+            isl = rows.column("isl"), heads = rows.column("num_heads"),
+            head_dim = rows.column("head_dim"), dtype = rows.column("attn_dtype"),
+            latency = rows.column("latency");
+  while (rows.next()) {
+    Attention attention;
+    attention.query_heads = attention.kv_heads = static_cast<int>(rows.integer(heads));
+    attention.head_dim = static_cast<int>(rows.integer(head_dim));
+    attention.dtype = attention.kv_dtype = parse_table_dtype(rows, dtype);
+    attention.causal = false;
+    attention.page_tokens = 0;
+    const std::int64_t patches = rows.integer(isl);
+    attention.load = equal_sequences(rows.integer(batch), patches, patches);
+    attention.implementation = encoder_implementation(rows.text(source), file.framework);
+    std::string layout = attention_layout(attention);
+    sink.add({std::move(attention), file.gpu, Seconds(rows.number(latency) * 1e-3),
+              std::string(rows.text(source)), "aiconfigurator", std::move(layout)});
+  }
+}
 
 void import_context_attention_perf(const MeasuredFile& file, SampleSink& sink) {
   import_attention(file, sink, true);

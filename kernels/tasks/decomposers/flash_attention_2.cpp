@@ -1,9 +1,9 @@
 // FlashAttention-2. On a paged cache, as vLLM (and SGLang on A100) calls it: its split-KV kernel
 // with 64 query rows a CTA. A step of decodes only packs a KV head's query heads into one tile and
 // may split contexts; anything else, and any window, runs one CTA a query head. With keys in one
-// piece, as PyTorch calls it: larger tiles by head size, and splits for small batches of prompts
-// too. Rules: flash-attention 2.7, csrc/flash_attn/flash_api.cpp. What it leaves out: fp8 caches,
-// which this kernel cannot read.
+// piece, as PyTorch and the frameworks' image encoders call it: larger tiles by head size, and of
+// PyTorch's dense batches splits for small batches of prompts too. Rules: flash-attention 2.7,
+// csrc/flash_attn/flash_api.cpp. What it leaves out: fp8 caches, which this kernel cannot read.
 #include <algorithm>
 #include <cmath>
 
@@ -40,7 +40,8 @@ std::int64_t choose_splits(std::int64_t ctas, std::int64_t slots, std::int64_t k
   return 1;
 }
 
-// ---- keys and values in one piece: PyTorch ------------------------------------------------------
+// ---- keys and values in one piece: PyTorch, encoders
+// ----------------------------------------------
 
 /// Sequences of one length, all prompt or all decode: a dense batch, which may be split. Any other
 /// mix goes through the interface for variable lengths, which may not unless it only decodes.
@@ -117,7 +118,8 @@ Launch combine_launch(std::int64_t rows, std::int64_t splits, int head_dim) {
 }
 
 /// PyTorch's own copy of FlashAttention-2 (2.11:
-/// aten/src/ATen/native/transformers/cuda/flash_attn).
+/// aten/src/ATen/native/transformers/cuda/flash_attn), and flash_attn_varlen_func without pages,
+/// which never splits.
 Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
   std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
   std::int64_t batch = 0;
@@ -126,7 +128,8 @@ Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
     batch += run.count;
     queries_max = std::max(queries_max, run.slice.query_tokens);
   }
-  const bool may_split = is_dense(runs) || queries_max == 1;
+  const bool is_pytorch = kernel.implementation.framework == Framework::pytorch;
+  const bool may_split = is_pytorch && (is_dense(runs) || queries_max == 1);
   const bool is_packed =
       queries_max == 1 && kernel.query_heads > kernel.kv_heads && kernel.window == 0;
   const std::int64_t group = is_packed ? kernel.query_heads / kernel.kv_heads : 1;
@@ -187,7 +190,10 @@ Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
 }  // namespace
 
 Decomposition decompose_flash_attention_2(const Attention& kernel, const GpuSpec& gpu) {
-  if (kernel.implementation.framework == Framework::pytorch) return decompose_dense(kernel, gpu);
+  const bool is_encoder = !kernel.causal && kernel.page_tokens == 0;
+  if (kernel.implementation.framework == Framework::pytorch || is_encoder) {
+    return decompose_dense(kernel, gpu);
+  }
   const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
   const int tile_kv = key_tile(kernel.head_dim);
   std::int64_t batch = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "kernels/tasks/decomposers/decomposer.hpp"
 
@@ -30,6 +31,8 @@ Fa3Tile fa3_tile(const Attention& kernel, bool is_causal) {
     return {128, is_local ? 64 : 128};
   }
   if (dim <= 64) return {192, is_causal || is_local || is_paged ? 128 : 192};
+  // Of causal launches networks learned with the tile below.
+  if (dim <= 96 && !kernel.causal && !is_local && !is_paged) return {192, 144};
   if (dim <= 128) return {128, is_causal || is_local || is_paged ? 128 : 176};
   if (dim <= 192) return {128, is_local || is_paged ? 96 : 112};
   if (dim <= 256) return {128, is_local ? 64 : 80};
@@ -56,13 +59,13 @@ std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_bl
 
 class Fa3 {
  public:
-  Fa3(const Attention& kernel, const GpuSpec& gpu)
+  Fa3(const Attention& kernel, const GpuSpec& gpu, std::optional<Fa3Tile> tile = {})
       : kernel_(kernel),
         gpu_(gpu),
         runs_(slice_runs(kernel.load, LoadPart::all)),
         group_(kernel.query_heads / kernel.kv_heads),
         is_causal_(kernel.causal && kernel.load.prefill.sequences > 0),
-        tile_(fa3_tile(kernel, is_causal_)) {
+        tile_(tile ? *tile : fa3_tile(kernel, is_causal_)) {
     plan_splits();
   }
 
@@ -178,8 +181,12 @@ Decomposition decompose_flash_attention_3(const Attention& kernel, const GpuSpec
 }
 
 Decomposition decompose_flash_attention_4(const Attention& kernel, const GpuSpec& gpu) {
-  Decomposition result = decompose_flash_attention_3(kernel, gpu);
+  // Encoders: two tiles of 128 queries a CTA (flash_attn/cute/flash_fwd_sm100.py, 2025).
+  const bool is_encoder = !kernel.causal && kernel.head_dim <= 128;
+  Decomposition result =
+      Fa3(kernel, gpu, is_encoder ? std::optional(Fa3Tile{256, 128}) : std::nullopt).decompose();
   result.launches.front().name = "flash_attention_4";
+  if (is_encoder) return result;
   result.approximation =
       "flash_attention_4 by FlashAttention-3's plan with 128x64 tiles: its own tiles are not known "
       "for head_dim 512; operations are right, waves may be off by one";

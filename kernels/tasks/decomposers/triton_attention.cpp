@@ -4,6 +4,7 @@
 // version.
 #include <algorithm>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/decomposers/decomposer.hpp"
 
 namespace foretoken {
@@ -20,9 +21,15 @@ struct TritonPlan {
   std::int64_t splits = 1;
 };
 
-TritonPlan plan_for(const Attention& kernel, bool is_decode, std::int64_t batch) {
+TritonPlan plan_for(const Attention& kernel, bool is_decode, std::int64_t batch,
+                    const GpuSpec& gpu) {
   const std::int64_t group = kernel.query_heads / kernel.kv_heads;
   TritonPlan plan;
+  if (!kernel.causal) {
+    // SGLang's encoders (triton_ops/prefill_attention.py, 0.5): square blocks.
+    plan.tile_q = plan.tile_kv = gpu.compute_capability >= hopper ? 128 : 64;
+    return plan;
+  }
   plan.tile_q = std::max<std::int64_t>(16, power_of_two_at_least(group));
   if (is_decode) {
     plan.splits = batch * kernel.kv_heads >= decode_ctas_full ? 1 : decode_splits;
@@ -73,7 +80,7 @@ Launch triton_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
 Decomposition decompose_triton_attention(const Attention& kernel, const GpuSpec& gpu) {
   const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
   const bool is_decode = kernel.load.prefill.sequences == 0 && !kernel.load.verifies_drafts();
-  const TritonPlan plan = plan_for(kernel, is_decode, kernel.load.decode.sequences);
+  const TritonPlan plan = plan_for(kernel, is_decode, kernel.load.decode.sequences, gpu);
   Decomposition result;
   result.launches.push_back(triton_launch(kernel, runs, plan));
   result.plan = AttentionPlan{.cta_tile_q = static_cast<int>(plan.tile_q),

@@ -1,15 +1,17 @@
 // TensorRT-LLM's attention for Blackwell (trtllm-gen, shipped as binaries inside FlashInfer): the
 // kernels are closed, so this is a declared approximation. Prefill: 256 queries of a head by 128
-// keys, one CTA a SM. Decode: one tile of 8 to 64 packed query heads a KV head, and a context split
-// over as many CTAs as the SMs have room for.
+// keys, one CTA a SM (encoders on parts before Blackwell: 128 queries). Decode: one tile of 8 to 64
+// packed query heads a KV head, and a context split over as many CTAs as the SMs have room for.
 #include <algorithm>
 
+#include "hardware/compute_capability.hpp"
 #include "kernels/tasks/decomposers/decomposer.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr int trtllm_tile_q = 256;
+constexpr int trtllm_tile_q_before = 128;  // encoders on parts before Blackwell (fmha_v2)
 constexpr int trtllm_tile_kv = 128;
 constexpr int trtllm_threads = 384;
 constexpr int trtllm_registers = 168;
@@ -34,16 +36,16 @@ Launch trtllm_launch(const Attention& kernel, std::string_view name, int tile_q)
 }
 
 /// By query head: times on a B200 follow their number, whatever share a KV head.
-Launch trtllm_prefill(const Attention& kernel, const std::vector<SliceRun>& runs) {
-  Launch launch = trtllm_launch(kernel, "trtllm_context", trtllm_tile_q);
+Launch trtllm_prefill(const Attention& kernel, const std::vector<SliceRun>& runs, int tile_q) {
+  Launch launch = trtllm_launch(kernel, "trtllm_context", tile_q);
   launch.repeats = kernel.query_heads;
-  const AttentionTile tile = attention_tile(kernel, trtllm_tile_q, trtllm_tile_kv);
+  const AttentionTile tile = attention_tile(kernel, tile_q, trtllm_tile_kv);
   std::vector<TaskGroup> one;
   for (const SliceRun& run : runs) {
     one.clear();
-    for (std::int64_t t = ceil_div(run.slice.query_tokens, trtllm_tile_q); t-- > 0;) {
-      const std::int64_t begin = t * trtllm_tile_q;
-      const std::int64_t end = std::min(run.slice.query_tokens, begin + trtllm_tile_q);
+    for (std::int64_t t = ceil_div(run.slice.query_tokens, tile_q); t-- > 0;) {
+      const std::int64_t begin = t * tile_q;
+      const std::int64_t end = std::min(run.slice.query_tokens, begin + tile_q);
       const KeySpan seen = visible_keys(run.slice, begin, end, kernel.causal, kernel.window);
       append_tasks(one, attention_task(tile, seen.size()), 1);
     }
@@ -89,8 +91,10 @@ Decomposition decompose_trtllm_attention(const Attention& kernel, const GpuSpec&
   Decomposition result;
   const std::vector<SliceRun> prefill = slice_runs(kernel.load, LoadPart::prefill);
   const std::vector<SliceRun> decode = slice_runs(kernel.load, LoadPart::decode);
-  result.plan = AttentionPlan{.cta_tile_q = trtllm_tile_q, .cta_tile_kv = trtllm_tile_kv};
-  if (!prefill.empty()) result.launches.push_back(trtllm_prefill(kernel, prefill));
+  const int tile_q =
+      kernel.causal || is_datacentre_blackwell(gpu) ? trtllm_tile_q : trtllm_tile_q_before;
+  result.plan = AttentionPlan{.cta_tile_q = tile_q, .cta_tile_kv = trtllm_tile_kv};
+  if (!prefill.empty()) result.launches.push_back(trtllm_prefill(kernel, prefill, tile_q));
   if (!decode.empty()) result.launches.push_back(trtllm_decode(kernel, decode, gpu));
   if (prefill.empty() && !result.launches.empty()) {
     result.plan->is_split =

@@ -29,6 +29,30 @@ TEST(Importers, ReadMatrixProducts) {
   EXPECT_EQ(second.implementation.source, KernelSource::deep_gemm);
 }
 
+TEST(Importers, ReadEncoderAttention) {
+  const DataFolder folder;
+  const std::string header =
+      "op_name,kernel_source,batch_size,isl,num_heads,head_dim,attn_dtype,latency\n";
+  folder.write("kernels/b200_sxm/encoder_attention_perf.sglang.csv",
+               header + "encoder_attention,flash_attention_v4,2,400,16,72,bfloat16,0.0125\n");
+  folder.write("kernels/b200_sxm/encoder_attention_perf.trtllm.csv",
+               header + "encoder_attention,torch_flow,1,1,16,80,bfloat16,0.015\n");
+  const Dataset dataset = load_foretoken_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 2u);
+  const auto& images = std::get<Attention>(dataset.samples[0].kernel);
+  EXPECT_FALSE(images.causal);
+  EXPECT_EQ(images.page_tokens, 0);
+  EXPECT_EQ(images.kv_heads, 16);
+  EXPECT_EQ(images.load.prefill.sequences, 2);
+  EXPECT_EQ(images.load.prefill.context_tokens, 800);
+  EXPECT_EQ(images.implementation.source, KernelSource::flash_attention_4);
+  EXPECT_EQ(dataset.samples[0].layout, "q16 kv16 d72");
+  EXPECT_DOUBLE_EQ(dataset.samples[0].time.value(), 12.5e-6);
+  const auto& single = std::get<Attention>(dataset.samples[1].kernel);
+  EXPECT_EQ(single.load.decode.sequences, 1);
+  EXPECT_EQ(single.implementation, (Implementation{Framework::trtllm, KernelSource::trtllm}));
+}
+
 TEST(Importers, ReadPrefillAndDecode) {
   const DataFolder folder;
   const std::string header =

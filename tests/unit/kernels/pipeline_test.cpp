@@ -27,6 +27,13 @@ Attention attention(std::vector<SequenceSlice> slices, KernelSource source, Fram
   return kernel;
 }
 
+Attention encoder() {
+  Attention kernel{.query_heads = 16, .kv_heads = 16, .head_dim = 80, .causal = false};
+  kernel.page_tokens = 0;
+  kernel.load = AttentionLoad::exact(std::vector<SequenceSlice>(16, {1000, 1000}));
+  return kernel;
+}
+
 Mla latent(std::vector<SequenceSlice> slices) {
   Mla kernel{.query_heads = 16};
   kernel.load = AttentionLoad::exact(std::move(slices));
@@ -70,6 +77,7 @@ std::vector<Sample> samples() {
           {attention(decodes, KernelSource::triton, Framework::vllm)},
           {attention(prompts, any, Framework::vllm)},
           {attention(prompts, KernelSource::triton, Framework::vllm)},
+          {encoder()},
           {latent(decodes)},
           {latent(prompts)},
           {RmsNorm{8192, 4096}},
