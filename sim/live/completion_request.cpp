@@ -75,12 +75,80 @@ void take_prompt(CompletionRequest& request, const Value& prompt, int block_toke
   take_prompt(request, list->front(), block_tokens);
 }
 
-std::string chat_text(const Value& body) {
+RenderedChat chat_of(const Value& body) {
   try {
     return rendered_chat(body);
   } catch (const BadPrompt& bad) {
     throw bad_request(bad.what());
   }
+}
+
+/// A prompt's text tokens with images among them: what each token stands for, so that blocks of
+/// prompts that begin alike, images too, have the same hashes.
+class PromptWithImages {
+ public:
+  PromptWithImages(const RenderedChat& chat, const VisionEncoder& encoder) : text_(chat.text) {
+    for (const ChatImage& sent : chat.images) {
+      const auto text_before = static_cast<std::int64_t>(sent.text_before);
+      const auto& [width, height] = sent.image.size;
+      const std::int64_t first =
+          (text_before + text_bytes_per_token - 1) / text_bytes_per_token + image_tokens_;
+      images_.push_back({sent.image.identity, first, encoder.patches_of(width, height)});
+      image_tokens_ += images_.back().patches.tokens;
+    }
+  }
+
+  [[nodiscard]] const std::vector<PromptImage>& images() const { return images_; }
+  [[nodiscard]] std::int64_t tokens() const { return text_tokens(text_) + image_tokens_; }
+
+  [[nodiscard]] std::vector<std::uint64_t> hashes(std::int64_t block_tokens) const {
+    std::vector<std::uint64_t> found;
+    Fingerprint all_before;
+    for (std::int64_t end = block_tokens; end <= tokens(); end += block_tokens) {
+      add(all_before, end - block_tokens, end);
+      found.push_back(all_before.value());
+    }
+    return found;
+  }
+
+ private:
+  /// Tokens `from` to `end`, each stretch of text and each image's part for itself.
+  void add(Fingerprint& all_before, std::int64_t from, std::int64_t end) const {
+    std::int64_t of_images = 0;  // tokens of images before `from`
+    for (const PromptImage& image : images_) {
+      if (from >= end) return;
+      add_text(all_before, from - of_images, std::min(end, image.first_token) - of_images);
+      from = std::max(from, std::min(end, image.first_token));
+      const std::int64_t shown = std::min(end, image.end());
+      if (from < shown) {
+        all_before.add(image.identity).add(static_cast<std::uint64_t>(shown - image.first_token));
+        from = shown;
+      }
+      of_images += image.patches.tokens;
+    }
+    add_text(all_before, from - of_images, end - of_images);
+  }
+
+  void add_text(Fingerprint& all_before, std::int64_t from, std::int64_t end) const {
+    if (from >= end) return;
+    const auto begin = static_cast<std::size_t>(from * text_bytes_per_token);
+    const auto bytes = static_cast<std::size_t>((end - from) * text_bytes_per_token);
+    all_before.add(std::string_view(text_).substr(std::min(begin, text_.size()), bytes));
+  }
+
+  std::string text_;
+  std::vector<PromptImage> images_;
+  std::int64_t image_tokens_ = 0;
+};
+
+void take_chat(CompletionRequest& request, const RenderedChat& chat, const PromptCut& cut) {
+  if (chat.images.empty()) return take_text(request, chat.text, cut.block_tokens);
+  if (!cut.encoder) throw bad_request(cut.no_images);
+  const PromptWithImages prompt(chat, *cut.encoder);
+  request.prompt_tokens = prompt.tokens();
+  request.prefix_hashes = prompt.hashes(cut.block_tokens);
+  request.images = prompt.images();
+  for (const ChatImage& sent : chat.images) request.image_sizes.push_back(sent.image.size);
 }
 
 std::vector<std::string> stop_strings(const Value& body) {
@@ -118,7 +186,7 @@ void read_length(const Value& body, CompletionRequest& request) {
 
 RequestRefused bad_request(const std::string& message) { return {400, "BadRequestError", message}; }
 
-CompletionRequest read_completion(std::string_view body, bool is_chat, int block_tokens) {
+CompletionRequest read_completion(std::string_view body, bool is_chat, const PromptCutOf& cut_of) {
   Value root;
   try {
     root = parse_json(body, {"body", 1});
@@ -129,6 +197,7 @@ CompletionRequest read_completion(std::string_view body, bool is_chat, int block
   CompletionRequest request;
   request.is_chat = is_chat;
   if (const Value* model = root.find("model")) request.model = text(*model, "model");
+  const PromptCut cut = cut_of(request.model);
   request.streams = flag(root, "stream");
   if (const Value* options = root.find("stream_options"); options != nullptr) {
     if (!options->is_object()) throw bad_request("stream_options: must be an object");
@@ -142,9 +211,9 @@ CompletionRequest read_completion(std::string_view body, bool is_chat, int block
   const Value* ids = root.find("prompt_token_ids");
   const Value* prompt = ids != nullptr ? ids : root.find("prompt");
   if (ids != nullptr || (!is_chat && prompt != nullptr)) {
-    take_prompt(request, *prompt, block_tokens);
+    take_prompt(request, *prompt, cut.block_tokens);
   } else if (is_chat) {
-    take_text(request, chat_text(root), block_tokens);
+    take_chat(request, chat_of(root), cut);
   } else {
     throw bad_request("prompt: is missing; give a string or a list of token ids");
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "workloads/requests/prompt_text.hpp"
+#include "workloads/requests/request.hpp"
 
 namespace foretoken {
 
@@ -34,7 +36,9 @@ struct CompletionRequest {
   bool is_chat = false;
   std::string model;  // "" = any
   bool streams = false, wants_usage = false;
-  std::int64_t prompt_tokens = 1;
+  std::int64_t prompt_tokens = 1;  // those of images among them
+  std::vector<PromptImage> images;
+  std::vector<PixelSize> image_sizes;  // of `images`
   /// Of whole blocks of the prompt, each with all before it.
   std::vector<std::uint64_t> prefix_hashes;
   std::optional<std::int64_t> tokens_max;  // max_completion_tokens, max_tokens
@@ -44,8 +48,17 @@ struct CompletionRequest {
   int priority = 0;
 };
 
-/// Reads the body of POST /v1/chat/completions (`is_chat`) or /v1/completions. `block_tokens`: that
-/// a prefix hash stands for. Throws RequestRefused.
-CompletionRequest read_completion(std::string_view body, bool is_chat, int block_tokens);
+/// How a model's engine takes prompts.
+struct PromptCut {
+  int block_tokens = 16;                      // that a prefix hash stands for
+  std::optional<VisionEncoder> encoder = {};  // that makes tokens of images
+  std::string no_images = {};                 // without one, what a request with images is told
+};
+/// Of the model that a request names ("" = none). Throws RequestRefused where there is none.
+using PromptCutOf = std::function<PromptCut(const std::string& model)>;
+
+/// Reads the body of POST /v1/chat/completions (`is_chat`) or /v1/completions. Throws
+/// RequestRefused.
+CompletionRequest read_completion(std::string_view body, bool is_chat, const PromptCutOf& cut_of);
 
 }  // namespace foretoken

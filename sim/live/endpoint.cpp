@@ -29,20 +29,38 @@ std::int64_t context_of(const Scenario& scenario) {
   return least;
 }
 
+/// Images are served where the scenario's requests have some: else the engine counts as started for
+/// text alone, without room for an encoder's work.
+PromptCut cut_of(const std::string& name, const Scenario& scenario, const Workload& traffic) {
+  PromptCut cut{.block_tokens = scenario.engine.block_tokens};
+  if (!scenario.model.takes_images()) {
+    cut.no_images = fmt::format("{} is not a multimodal model", name);
+  } else if (!traffic.has_images()) {
+    cut.no_images =
+        "At most 0 image(s) may be provided in one prompt: this engine was started for text alone; "
+        "add "
+        "[workload.images] to the scenario";
+  } else {
+    cut.encoder = scenario.model.vision;
+  }
+  return cut;
+}
+
 void refuse(HttpReply& reply, const RequestRefused& why) {
   reply.send(why.status(), json_type, error_object(why.status(), why.type(), why.what()));
 }
 
 }  // namespace
 
-Endpoint::Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run)
-    : run_(run), created_(HttpServer::unix_time()) {
+Endpoint::Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run,
+                   RecordedImages& images)
+    : run_(run), images_(options.records ? &images : nullptr), created_(HttpServer::unix_time()) {
   for (const std::string& name : options.models) {
     const int number = static_cast<int>(models_.size());
     const Scenario& its = scenario_of(scenario, number);
     const auto traffic =
         options.models.size() > 1 ? requests_for(scenario.workload, number) : scenario.workload;
-    models_.push_back({name, context_of(its), its.engine.block_tokens,
+    models_.push_back({name, context_of(its), cut_of(name, its, *traffic),
                        AnswerLengths(traffic, scenario.run.seed)});
   }
 }
@@ -102,17 +120,17 @@ std::string Endpoint::metrics() const {
   return metrics_page(told);
 }
 
-std::size_t Endpoint::model_of(const CompletionRequest& asked) const {
-  if (asked.model.empty() && models_.size() == 1) return 0;
-  const auto found = std::ranges::find(models_, asked.model, &Served::name);
+std::size_t Endpoint::model_called(const std::string& name) const {
+  if (name.empty() && models_.size() == 1) return 0;
+  const auto found = std::ranges::find(models_, name, &Served::name);
   if (found != models_.end()) return static_cast<std::size_t>(found - models_.begin());
   std::string known;
   for (const Served& one : models_)
     known += fmt::format("{}`{}`", known.empty() ? "" : ", ", one.name);
-  if (asked.model.empty()) throw bad_request("model: is missing; name one of " + known);
+  if (name.empty()) throw bad_request("model: is missing; name one of " + known);
   throw RequestRefused(404, "NotFoundError",
-                       fmt::format("The model `{}` does not exist; this server's {} {}",
-                                   asked.model, models_.size() > 1 ? "are" : "is", known));
+                       fmt::format("The model `{}` does not exist; this server's {} {}", name,
+                                   models_.size() > 1 ? "are" : "is", known));
 }
 
 std::int64_t Endpoint::answer_tokens(const CompletionRequest& asked, Served& model) {
@@ -131,13 +149,10 @@ std::int64_t Endpoint::answer_tokens(const CompletionRequest& asked, Served& mod
 }
 
 void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply) {
-  const int usual_block = models_.front().block_tokens;
-  CompletionRequest asked = read_completion(http.body, is_chat, usual_block);
-  const std::size_t number = model_of(asked);
+  const auto cut_of = [this](const std::string& name) { return models_[model_called(name)].cut; };
+  CompletionRequest asked = read_completion(http.body, is_chat, cut_of);
+  const std::size_t number = model_called(asked.model);
   Served& model = models_[number];
-  // Which model's blocks the prompt is cut into is known only now.
-  if (model.block_tokens != usual_block)
-    asked = read_completion(http.body, is_chat, model.block_tokens);
   const std::int64_t tokens = answer_tokens(asked, model);
   const auto bytes = static_cast<std::size_t>(tokens * text_bytes_per_token);
   AnswerPlan plan{tokens, bytes, tokens == asked.tokens_max ? "length" : "stop"};
@@ -148,7 +163,8 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   request.prompt_tokens = asked.prompt_tokens;
   request.output_tokens = plan.tokens;
   request.prefix_hashes = std::move(asked.prefix_hashes);
-  request.prefix_block_tokens = model.block_tokens;
+  request.prefix_block_tokens = model.cut.block_tokens;
+  request.images = asked.images;
   request.model = static_cast<int>(number);
   request.priority = asked.priority;
   const std::string name = fmt::format("{}-{}", is_chat ? "chatcmpl" : "cmpl", answers_++);
@@ -158,6 +174,7 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   Exchange& known = *exchange;
   exchanges_.emplace(&reply, std::move(exchange));
   known.set_id(run_.submit(std::move(request), known));
+  if (images_ != nullptr) images_->note(known.id(), asked);
 }
 
 void Endpoint::on_closed(HttpReply& reply) {

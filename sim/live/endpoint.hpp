@@ -10,6 +10,7 @@
 #include "sim/live/exchange.hpp"
 #include "sim/live/live_options.hpp"
 #include "sim/live/live_run.hpp"
+#include "sim/live/recorded_images.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
@@ -17,7 +18,8 @@ namespace foretoken {
 class Endpoint final : public HttpHandler, public ExchangeOwner {
  public:
   /// References must outlive it.
-  Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run);
+  Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run,
+           RecordedImages& images);
 
   void on_request(const HttpRequest& request, HttpReply& reply) override;
   void on_closed(HttpReply& reply) override;
@@ -29,17 +31,18 @@ class Endpoint final : public HttpHandler, public ExchangeOwner {
   struct Served {
     std::string name;
     std::int64_t context_max;
-    int block_tokens;
+    PromptCut cut;
     AnswerLengths lengths;
   };
   /// Its number. Throws RequestRefused.
-  [[nodiscard]] std::size_t model_of(const CompletionRequest& asked) const;
+  [[nodiscard]] std::size_t model_called(const std::string& name) const;
   /// How many tokens are drawn, before any stop string.
   static std::int64_t answer_tokens(const CompletionRequest& asked, Served& model);
   [[nodiscard]] std::string models() const;
   [[nodiscard]] std::string metrics() const;
 
   LiveRun& run_;
+  RecordedImages* images_;      // null: nothing is recorded
   std::vector<Served> models_;  // by Request::model
   std::int64_t created_, answers_ = 0;
   std::unordered_map<HttpReply*, std::unique_ptr<Exchange>> exchanges_;  // never walked

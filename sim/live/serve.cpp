@@ -16,19 +16,21 @@ namespace {
 class ServedLines final : public StepObserver {
  public:
   /// Requests name theirs where there are several models.
-  explicit ServedLines(std::vector<std::string> models) : models_(std::move(models)) {}
+  ServedLines(std::vector<std::string> models, RecordedImages& images)
+      : models_(std::move(models)), images_(images) {}
 
   void on_step(ReplicaId, int, Seconds, Seconds, const Batch&) override {}
   void on_request_ended(const RequestRecord& record) override {
+    const std::string images = images_.take(record.id);
     if (record.status != RequestStatus::completed) return;
     fmt::format_to(std::back_inserter(lines_),
                    R"({{"request_id":"live-{}","input_toks":{},"output_toks":{},)"
                    R"("arrival_time":{:.9f},"queued_ts":{:.9f},"scheduled_ts":{:.9f},)"
-                   R"("first_token_ts":{:.9f},"last_token_ts":{:.9f}{}}})"
+                   R"("first_token_ts":{:.9f},"last_token_ts":{:.9f}{}{}}})"
                    "\n",
                    record.id.value, record.prompt_tokens, record.output_tokens,
                    record.arrival.value(), record.arrival.value(), record.scheduled.value(),
-                   record.first_token.value(), record.last_token.value(), model_of(record));
+                   record.first_token.value(), record.last_token.value(), model_of(record), images);
   }
   [[nodiscard]] const std::string& lines() const { return lines_; }
 
@@ -39,6 +41,7 @@ class ServedLines final : public StepObserver {
   }
 
   std::vector<std::string> models_;
+  RecordedImages& images_;
   std::string lines_;
 };
 
@@ -48,12 +51,13 @@ ServedLive serve(const Scenario& scenario, const Catalogs& catalogs, const LiveO
                  const std::function<void(std::uint16_t)>& on_ready) {
   std::uint16_t port = 0;
   LiveRun run(options.speed, options.models.size(), [&] { on_ready(port); });
-  Endpoint endpoint(scenario, options, run);
+  RecordedImages images;
+  Endpoint endpoint(scenario, options, run, images);
   HttpServer server(options.host, options.port, HttpLimits(), endpoint);
   port = server.port();
   run.connect(server);
 
-  ServedLines lines(options.models);
+  ServedLines lines(options.models, images);
   ObserverGroup observers;
   observers.add(run);
   if (options.records) observers.add(lines);

@@ -12,7 +12,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   for (const bool is_chat : {false, true}) {
     try {
-      const CompletionRequest asked = read_completion(body, is_chat, 16);
+      VisionEncoder encoder;
+      encoder.layers = encoder.heads = 1;
+      encoder.projector = {4, 4};
+      encoder.patch = 14;
+      encoder.merge = 2;
+      encoder.sizing = ImageSizing::rounded;
+      encoder.patches_max = 16'384;
+      const CompletionRequest asked = read_completion(body, is_chat, [&](const std::string&) {
+        return PromptCut{16, encoder, ""};
+      });
       FORETOKEN_CHECK(asked.prompt_tokens >= 1, "a prompt of {} tokens", asked.prompt_tokens);
       FORETOKEN_CHECK(!asked.tokens_max || *asked.tokens_max >= 1, "no token is asked for");
       FORETOKEN_CHECK(

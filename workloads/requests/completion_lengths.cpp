@@ -15,11 +15,21 @@ int estimated_tokens(std::string_view text) {
   return static_cast<int>(std::min<std::int64_t>(text_tokens(text), 2'147'483'647));
 }
 
+/// Images are no text, and what a model makes of them is not known here.
+int chat_tokens(const Value& body) {
+  const RenderedChat chat = rendered_chat(body);
+  if (!chat.images.empty()) {
+    throw BadPrompt(
+        "messages: content: images are not read from these files; give the file of answers, which "
+        "counts their tokens, or a jsonl trace with \"images\"");
+  }
+  return estimated_tokens(chat.text);
+}
+
 int prompt_tokens_of(const Value& body) {
   const Value* prompt = body.find("prompt");
   if (prompt == nullptr) prompt = body.find("input");
-  if (prompt == nullptr || body.find("messages") != nullptr)
-    return estimated_tokens(rendered_chat(body));
+  if (prompt == nullptr || body.find("messages") != nullptr) return chat_tokens(body);
   if (prompt->is_string()) return estimated_tokens(std::get<std::string>(prompt->data));
   const auto* ids = std::get_if<ValueArray>(&prompt->data);
   if (ids != nullptr && !ids->empty() && std::holds_alternative<std::int64_t>(ids->front().data))

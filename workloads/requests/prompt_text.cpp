@@ -14,17 +14,34 @@ const std::string& prompt_part(const Value& value, std::string_view what) {
   return std::get<std::string>(value.data);
 }
 
-/// The text of a message: a string, or parts of which each is text.
-void append_content(const Value& content, std::string& rendered) {
+constexpr std::size_t images_of_a_prompt_max = 10'000;
+
+bool is_image(const Value& part) {
+  if (!part.is_object()) return false;
+  const Value* type = part.find("type");
+  const bool is_called =
+      type != nullptr && type->is_string() && std::get<std::string>(type->data) == "image_url";
+  return is_called || part.find("image_url") != nullptr;
+}
+
+/// What a message says: a string, or parts of which each is text or an image.
+void append_content(const Value& content, RenderedChat& rendered) {
   const auto* parts = std::get_if<ValueArray>(&content.data);
   if (parts == nullptr) {
-    rendered += prompt_part(content, "messages: content");
+    rendered.text += prompt_part(content, "messages: content");
     return;
   }
   for (const Value& part : *parts) {
+    if (is_image(part)) {
+      rendered.images.push_back({read_image_part(part), rendered.text.size()});
+      if (rendered.images.size() > images_of_a_prompt_max)
+        throw BadPrompt(fmt::format("messages: more than {} images", images_of_a_prompt_max));
+      continue;
+    }
     const Value* told = part.is_object() ? part.find("text") : nullptr;
-    if (told == nullptr) throw BadPrompt("messages: content: only parts of type text are served");
-    rendered += prompt_part(*told, "messages: content: text");
+    if (told == nullptr)
+      throw BadPrompt("messages: content: only parts of type text and image_url are served");
+    rendered.text += prompt_part(*told, "messages: content: text");
   }
 }
 
@@ -35,20 +52,20 @@ std::int64_t text_tokens(std::string_view text) {
   return std::max<std::int64_t>(1, (bytes + text_bytes_per_token - 1) / text_bytes_per_token);
 }
 
-std::string rendered_chat(const Value& body) {
+RenderedChat rendered_chat(const Value& body) {
   const Value* messages = body.find("messages");
   const auto* list = messages == nullptr ? nullptr : std::get_if<ValueArray>(&messages->data);
   if (list == nullptr || list->empty()) throw BadPrompt("messages: must be a list of messages");
-  std::string rendered;
+  RenderedChat rendered;
   for (const Value& message : *list) {
     const Value* role = message.is_object() ? message.find("role") : nullptr;
     if (role == nullptr) throw BadPrompt("messages: every message needs a role");
-    rendered += prompt_part(*role, "messages: role") + "\n";
+    rendered.text += prompt_part(*role, "messages: role") + "\n";
     if (const Value* content = message.find("content")) append_content(*content, rendered);
-    if (const Value* calls = message.find("tool_calls")) rendered += to_json(*calls, -1);
-    rendered += "\n";
+    if (const Value* calls = message.find("tool_calls")) rendered.text += to_json(*calls, -1);
+    rendered.text += "\n";
   }
-  if (const Value* tools = body.find("tools")) rendered += to_json(*tools, -1);
+  if (const Value* tools = body.find("tools")) rendered.text += to_json(*tools, -1);
   return rendered;
 }
 

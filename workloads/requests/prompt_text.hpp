@@ -6,8 +6,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/value.hpp"
+#include "workloads/requests/image_header.hpp"
 
 namespace foretoken {
 
@@ -24,8 +26,19 @@ class BadPrompt : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An image, and how many bytes of text stand before it.
+struct ChatImage {
+  SentImage image;
+  std::size_t text_before = 0;
+};
+
+struct RenderedChat {
+  std::string text;
+  std::vector<ChatImage> images = {};  // in their order
+};
+
 /// The body of an OpenAI chat request as a chat template would write it: every message with its
 /// role, then tools. Throws BadPrompt.
-std::string rendered_chat(const Value& body);
+RenderedChat rendered_chat(const Value& body);
 
 }  // namespace foretoken

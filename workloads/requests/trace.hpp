@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "sim/base/quantity.hpp"
+#include "workloads/requests/trace_images.hpp"
 
 namespace foretoken {
 
@@ -53,6 +55,7 @@ struct TraceRow {
   std::vector<std::uint64_t> prefix_hashes;
   std::optional<TracePlace> place = std::nullopt;  // nullopt: a request for itself
   std::string model = {};                          // that it asked for; "" = not said
+  std::vector<TraceImage> images = {};
 };
 
 /// A row that others wait for, or that waits.
@@ -107,6 +110,11 @@ class Trace {
   [[nodiscard]] std::span<const std::uint64_t> prefix_hashes(std::size_t row) const {
     return {hashes_.data() + rows_[row].hashes_begin, rows_[row].hashes};
   }
+  [[nodiscard]] bool has_images() const { return !images_.empty(); }
+  [[nodiscard]] std::span<const TraceImage> images(std::size_t row) const {
+    const auto found = images_.find(row);
+    return found == images_.end() ? std::span<const TraceImage>() : found->second;
+  }
   /// That rows ask for, in the order of their first rows; empty: no row names one.
   [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
   /// Of models(); nullopt: the row names none.
@@ -154,11 +162,13 @@ class Trace {
     std::int32_t model;  // of models_; -1: none
   };
   std::int32_t number_of(const std::string& model);
-  /// Rows of trajectories by what they become when sorted.
+  /// Rows of trajectories, and those that have images, by what they become when sorted.
   void follow_sorting();
 
   std::deque<Row> rows_;  // grows without a copy of what is there
   std::vector<std::uint64_t> hashes_;
+  std::map<std::size_t, std::vector<TraceImage>> images_;  // of the few rows that have some
+  std::size_t images_total_ = 0;
   std::vector<std::string> models_;
   std::vector<TraceTrajectory> trajectories_;
   bool has_texts_ = false;

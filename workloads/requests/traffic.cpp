@@ -1,5 +1,6 @@
 #include "workloads/requests/traffic.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace foretoken {
@@ -96,7 +97,8 @@ RequestDraws::RequestDraws(const Traffic& traffic, const RandomStreams& random)
       prompt_random_(random.stream("prompt_tokens")),
       output_random_(random.stream("output_tokens")),
       class_random_(random.stream("priorities")),
-      patience_(traffic.patience, random) {}
+      patience_(traffic.patience, random),
+      trace_encoder_(traffic.trace_encoder) {}
 
 void RequestDraws::begin_trajectory() {
   if (!classes_.are_priorities()) kept_ = classes_.sample(class_random_, 0);
@@ -118,8 +120,26 @@ Request RequestDraws::next(std::size_t row) {
     const auto hashes = trace_->prefix_hashes(row % trace_->size());
     request.prefix_hashes.assign(hashes.begin(), hashes.end());
     request.prefix_block_tokens = prefix_block_tokens_;
+    if (trace_encoder_) give_trace_images(row % trace_->size(), request);
   }
   return request;
+}
+
+/// Text stays as long as it was. Where an image becomes another number of tokens than it did,
+/// nobody knows what the prompt shares from there on.
+void RequestDraws::give_trace_images(std::size_t row, Request& request) const {
+  std::int64_t moved = 0;
+  std::optional<std::int64_t> first_other;
+  for (const TraceImage& recorded : trace_->images(row)) {
+    const ImagePatches patches = trace_encoder_->patches_of(recorded.width, recorded.height);
+    request.images.push_back({recorded.id, recorded.first_token + moved, patches});
+    if (patches.tokens != recorded.tokens && !first_other) first_other = recorded.first_token;
+    moved += patches.tokens - recorded.tokens;
+  }
+  request.prompt_tokens += moved;
+  if (!first_other || prefix_block_tokens_ == 0) return;
+  const auto whole = static_cast<std::size_t>(*first_other / prefix_block_tokens_);
+  request.prefix_hashes.resize(std::min(request.prefix_hashes.size(), whole));
 }
 
 bool Traffic::replays_trajectories() const {

@@ -36,8 +36,10 @@ struct Traffic {
   ImageTraffic images;
   Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
-  std::optional<Sessions> sessions;    // arrivals are theirs, then, and prompts one turn's part
-  std::optional<Agents> agents;        // likewise
+  /// That cuts the trace's images; nullopt: it has none, or prompts are not the trace's.
+  std::optional<VisionEncoder> trace_encoder;
+  std::optional<Sessions> sessions;  // arrivals are theirs, then, and prompts one turn's part
+  std::optional<Agents> agents;      // likewise
   std::optional<SystemPrompts> system_prompts;
   int prefix_block_tokens = 0;  // tokens that a hash stands for; 0 = nothing is shared
 
@@ -68,6 +70,10 @@ class RequestDraws {
   std::optional<RequestClass> kept_;
   RandomStream prompt_random_, output_random_, class_random_;
   PatienceDraws patience_;
+
+  void give_trace_images(std::size_t row, Request& request) const;
+
+  std::optional<VisionEncoder> trace_encoder_;
 };
 
 /// A fresh source of requests each for itself. Streams: "arrivals", "adapters", "images" and those

@@ -115,7 +115,9 @@ class TrafficWorkload final : public Workload {
 
   int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
   std::int64_t adapters() const override { return traffic_.adapters.count; }
-  bool has_images() const override { return !traffic_.images.empty(); }
+  bool has_images() const override {
+    return !traffic_.images.empty() || traffic_.trace_encoder.has_value();
+  }
 
   std::vector<std::string> models() const override { return traffic_.classes.models(); }
 
@@ -223,6 +225,20 @@ class WorkloadReader {
     table_.expect("images", traffic_.images.empty() || !traffic_.replays_trajectories(),
                   "cannot be combined with a trace whose calls wait for each other: later turns "
                   "would have the images of earlier ones, which is not modelled");
+    read_trace_images();
+  }
+
+  void read_trace_images() {
+    const bool has_some = traffic_.trace != nullptr && traffic_.trace->has_images() &&
+                          traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
+    if (!has_some) return;
+    table_.expect("images", traffic_.images.empty(),
+                  "the trace has images of its own; remove the table, or give prompt_tokens");
+    const bool takes = options_.vision && options_.vision->takes_images();
+    table_.expect("trace", takes,
+                  "its requests have images, which the model does not take; choose one with a "
+                  "[vision] table (foretoken model show NAME), or give prompt_tokens");
+    if (takes) traffic_.trace_encoder = options_.vision;
   }
 
   /// Arrivals that are a trace's ask for the models that it names.

@@ -6,12 +6,29 @@
 namespace foretoken {
 namespace {
 
-CompletionRequest completion(const std::string& body) { return read_completion(body, false, 16); }
-CompletionRequest chat(const std::string& body) { return read_completion(body, true, 16); }
+/// Of a model that makes a token of 28 x 28 pixels.
+PromptCut cut(const std::string& model) {
+  PromptCut cut{.block_tokens = 16};
+  if (model == "text-only") {
+    cut.no_images = "text-only is not a multimodal model";
+    return cut;
+  }
+  VisionEncoder& encoder = cut.encoder.emplace();
+  encoder.layers = encoder.heads = 1;
+  encoder.projector = {4, 4};
+  encoder.patch = 14;
+  encoder.merge = 2;
+  encoder.sizing = ImageSizing::rounded;
+  encoder.patches_max = 16'384;
+  return cut;
+}
+
+CompletionRequest completion(const std::string& body) { return read_completion(body, false, cut); }
+CompletionRequest chat(const std::string& body) { return read_completion(body, true, cut); }
 
 std::string why_refused(const std::string& body, bool is_chat = false) {
   try {
-    (void)read_completion(body, is_chat, 16);
+    (void)read_completion(body, is_chat, cut);
   } catch (const RequestRefused& why) {
     EXPECT_EQ(why.status(), 400);
     return why.what();
@@ -87,7 +104,75 @@ TEST(CompletionRequest, MistakesAreNamed) {
             "messages: every message needs a role");
   EXPECT_EQ(
       why_refused(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", true),
-      "messages: content: only parts of type text are served");
+      "messages: content: image_url: must have a \"url\" that is a string");
+  EXPECT_EQ(
+      why_refused(R"({"messages": [{"role": "user", "content": [{"type": "audio"}]}]})", true),
+      "messages: content: only parts of type text and image_url are served");
+}
+
+/// A user's message of `text`, an image of the size that `told` says, and `rest`.
+std::string with_image(const std::string& text, const std::string& told,
+                       const std::string& rest = "", const std::string& model = "") {
+  return R"({"model": ")" + model + R"(", "messages": [{"role": "user", "content": [
+            {"type": "text", "text": ")" +
+         text + R"("},
+            {"type": "image_url", "image_url": )" +
+         told + R"(},
+            {"type": "text", "text": ")" +
+         rest + R"("}]}]})";
+}
+
+constexpr const char* of_280_by_140 = R"({"url": "https://a/b.png", "width": 280, "height": 140})";
+
+// "user\n" and 15 letters are 20 bytes, 5 tokens; 280 x 140 pixels are 10 x 5 tokens; "\n" ends the
+// message: 21 bytes, 6 tokens.
+TEST(CompletionRequest, ImagesAreTokensWhereTheyStand) {
+  const CompletionRequest asked = chat(with_image(std::string(15, 'a'), of_280_by_140));
+  EXPECT_EQ(asked.prompt_tokens, 6 + 50);
+  ASSERT_EQ(asked.images.size(), 1U);
+  EXPECT_EQ(asked.images[0].first_token, 5);
+  EXPECT_EQ(asked.images[0].patches, (ImagePatches{1, 200, 50}));
+  EXPECT_EQ(asked.image_sizes[0], (PixelSize{280, 140}));
+  EXPECT_EQ(asked.prefix_hashes.size(), 3U);  // 56 tokens, blocks of 16
+}
+
+TEST(CompletionRequest, PrefixesAreSharedThroughEqualImages) {
+  const auto of = [](const std::string& text, const char* image, const std::string& rest) {
+    return chat(with_image(text, image, rest)).prefix_hashes;
+  };
+  const std::string letters(59, 'a');  // with the role 64 bytes: a block
+  const auto one = of(letters, of_280_by_140, "b"), two = of(letters, of_280_by_140, "c");
+  ASSERT_EQ(one.size(), 4U);  // 16 + 50 + 1 tokens
+  EXPECT_EQ(one, two);        // what differs stands behind the last whole block
+  const auto other =
+      of(letters, R"({"url": "https://a/other.png", "width": 280, "height": 140})", "b");
+  EXPECT_EQ(one[0], other[0]);
+  EXPECT_NE(one[1], other[1]);
+  EXPECT_NE(one, of(std::string(59, 'd'), of_280_by_140, "b"));
+  // Text alone before the image is shared with prompts that have none.
+  const auto text = chat(R"({"messages": [{"role": "user", "content": ")" + letters + R"("}]})");
+  EXPECT_EQ(text.prefix_hashes.at(0), one[0]);
+}
+
+TEST(CompletionRequest, WhatIsWrongWithAnImageIsTold) {
+  const auto why = [](const std::string& told, const std::string& model = "") {
+    return why_refused(with_image("x", told, "", model), true);
+  };
+  EXPECT_EQ(why(R"({"url": "https://a/b.png"})"),
+            "messages: content: image_url: nothing is fetched; send the image as a data URL "
+            "(data:image/png;base64,...), or say its \"width\" and \"height\" in pixels beside "
+            "\"url\"");
+  EXPECT_EQ(
+      why(R"({"url": "data:image/png;base64,AAAA"})"),
+      "messages: content: image_url: no size can be read of this data; send a PNG, JPEG, WebP "
+      "or GIF, or say \"width\" and \"height\" beside \"url\"");
+  EXPECT_EQ(why(R"({"url": "data:image/png,abc"})"),
+            "messages: content: image_url: a data URL must be data:image/TYPE;base64, and base64 "
+            "behind it");
+  EXPECT_EQ(why(R"({"url": "https://a", "width": 0, "height": 3})"),
+            "messages: content: image_url: width must be an integer from 1 to 100000");
+  EXPECT_EQ(why(of_280_by_140, "text-only"), "text-only is not a multimodal model");
+  EXPECT_EQ(why(of_280_by_140), "served");
 }
 
 }  // namespace

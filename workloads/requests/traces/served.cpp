@@ -1,6 +1,6 @@
 // JSON lines as a benchmark records a served run (workloads/measurements/served_run.hpp):
-// arrival_time in seconds on any clock, input_toks, output_toks, model if there are several; what
-// became of a request is ignored.
+// arrival_time in seconds on any clock, input_toks, output_toks, model if there are several, images
+// if there are any (trace_images.hpp); what became of a request is ignored.
 #include "workloads/requests/trace_fields.hpp"
 #include "workloads/requests/trace_format.hpp"
 
@@ -16,12 +16,14 @@ class Served final : public LineTraceFormat {
 
   TraceRow parse(std::string_view line) const override {
     const Value row = json_line(line);
+    const int prompt_tokens = token_count(row, "input_toks");
     return {time_ns(row, "arrival_time", 1.0),
-            token_count(row, "input_toks"),
+            prompt_tokens,
             token_count(row, "output_toks"),
             {},
             std::nullopt,
-            name_of(row, "model")};
+            name_of(row, "model"),
+            trace_images(row, prompt_tokens)};
   }
 };
 
