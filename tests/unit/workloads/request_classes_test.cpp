@@ -98,7 +98,8 @@ TEST(RequestClasses, NameEachTenantOnceAndReadBackToThemselves) {
   EXPECT_EQ(tenants[0].name, "web");
   EXPECT_EQ(tenants[0].weight, 2.0);
   EXPECT_EQ(tenants[1].name, "batch");
-  const Value* classes = workload.workload->resolved().find("classes");
+  const Value resolved = workload.workload->resolved();
+  const Value* classes = resolved.find("classes");
   ASSERT_NE(classes, nullptr);
   EXPECT_EQ(std::get<ValueArray>(classes->data).size(), 3U);
 }
