@@ -107,7 +107,8 @@ TEST(Images, AreWrittenBack) {
                           options());
   ASSERT_EQ(given.errors, "");
   EXPECT_TRUE(given.workload->has_images());
-  const Value* images = given.workload->resolved().find("images");
+  const Value resolved = given.workload->resolved();
+  const Value* images = resolved.find("images");
   ASSERT_NE(images, nullptr);
 }
 
