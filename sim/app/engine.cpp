@@ -118,7 +118,7 @@ int show_preset(const EngineArguments& arguments) {
        preset.version, preset.summary);
   TextTable values({{"[engine]", Align::left},
                     {"value", Align::left},
-                    {"where", Align::left},
+                    {.header = "where", .folds = true},
                     {"flag", Align::left},
                     {.header = "taken from", .folds = true}});
   for (const PresetGroup& group : preset.groups) {

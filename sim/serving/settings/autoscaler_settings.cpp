@@ -158,10 +158,8 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
            &S::metric,
            {.fallback = "required, but with policy planner"},
            "What is held at its target: queue (requests that no step has worked on yet), "
-           "outstanding "
-           "(requests not finished), utilization (running sequences as a share of sequences_max) "
-           "or "
-           "kv (share of KV blocks in use)."}),
+           "outstanding (requests not finished; of a prefill pool those not computed), utilization "
+           "(running sequences as a share of sequences_max) or kv (share of KV blocks in use)."}),
       own({"target",
            &S::target,
            {.range = above(0), .fallback = "required, but with policy planner"},

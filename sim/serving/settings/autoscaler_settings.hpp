@@ -37,8 +37,9 @@ struct StartupSettings {
 
 /// queue: requests that no step has worked on: those that wait for a replica (a part of a fleet
 /// has its share of them), in it, or, where it decodes, for the blocks that their KV cache is to
-/// come to. outstanding: all that have not ended. utilization: running sequences as a share of what
-/// may run. kv: share of KV blocks in use.
+/// come to. outstanding: all that have not ended, but for prompts that are computed and wait for a
+/// decode replica. utilization: running sequences as a share of what may run. kv: share of KV
+/// blocks in use.
 enum class ScalingMetric { queue, outstanding, utilization, kv };
 template <>
 struct EnumNames<ScalingMetric> {
