@@ -15,7 +15,9 @@ namespace fs = std::filesystem;
 struct TableFormat {
   std::string_view name;  // before the first '.' of the file's name
   void (*import)(const MeasuredFile& file, SampleSink& sink);
-  bool takes_trtllm = false;  // of the other tables no family tells its kernels from others yet
+  /// Of the other tables no family tells its kernels from others yet; with those of latent decodes
+  /// larger batches came to cost up to 16 % less than smaller ones.
+  bool takes_trtllm = false;
 };
 
 constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
@@ -24,7 +26,7 @@ constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
     {"generation_attention_perf", import_generation_attention_perf},
     {"encoder_attention_perf", import_encoder_attention_perf, true},
     {"context_mla_perf", import_mla_perf, true},
-    {"generation_mla_perf", import_mla_perf, true},
+    {"generation_mla_perf", import_mla_perf},
     {"moe_perf", import_moe_perf},
     {"gdn_perf", import_state_perf},
     {"kda_perf", import_state_perf},
