@@ -51,6 +51,7 @@ void AttentionRanks::enqueue(Sequence& sequence) {
 void AttentionRanks::remove(Sequence& sequence) {
   Rank& rank = ranks_[sequence.attention_rank];
   std::erase(rank.arriving, &sequence);
+  std::erase(retired_, &sequence);
   rank.scheduler->remove(sequence);
 }
 
@@ -86,6 +87,7 @@ void AttentionRanks::retire(Sequence& sequence) {
   KvCache::move_holding(sequence, holder);
   ranks_[sequence.attention_rank].scheduler->remove(sequence);
   KvCache::move_holding(holder, sequence);
+  retired_.push_back(&sequence);
 }
 
 bool AttentionRanks::holds_prompts() const {

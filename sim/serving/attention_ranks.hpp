@@ -47,6 +47,8 @@ class AttentionRanks {
   void join(Sequence& sequence);
   /// Nobody computes for `sequence` any more, but it keeps its blocks until remove().
   void retire(Sequence& sequence);
+  /// How many of these there are.
+  [[nodiscard]] std::int64_t retired() const { return std::ssize(retired_); }
 
   /// Fills each rank's batch, all empty on entry. Returns whether any has work.
   bool next_batches(Seconds now, std::span<Batch> batches);
@@ -85,6 +87,7 @@ class AttentionRanks {
   [[nodiscard]] bool holds_prompts() const;
   std::shared_ptr<KvStore> store_;
   std::vector<Rank> ranks_;
+  std::vector<const Sequence*> retired_;
   int held_steps_ = 0;
 };
 

@@ -52,7 +52,7 @@ double Autoscaler::metric_sum() const {
         sum += static_cast<double>(ranks.waiting() + fleet_.replica(i).waiting_for_blocks());
         break;
       case ScalingMetric::outstanding:  // more replicas would hand nothing over sooner
-        sum += static_cast<double>(fleet_.outstanding(i) - fleet_.replica(i).handing_over());
+        sum += static_cast<double>(fleet_.outstanding(i) - ranks.retired());
         break;
       case ScalingMetric::utilization:
         sum += static_cast<double>(ranks.running()) / static_cast<double>(sequences_max_);

@@ -265,7 +265,6 @@ void Replica::reset() {
   for (std::deque<std::size_t>& queue : stage_queue_) queue.clear();
   reserving_.clear();
   begun_.clear();
-  handing_over_.clear();
   count_load();
 }
 
@@ -428,7 +427,6 @@ void Replica::count_tokens(const Batch& batch) {
 void Replica::end(Sequence& sequence, RequestStatus status) {
   std::erase(reserving_, &sequence);
   std::erase(begun_, &sequence);
-  std::erase(handing_over_, &sequence);
   const RequestRecord record = close(sequence, status);
   if (status != RequestStatus::completed) {  // wherever it waits
     std::erase(arrivals_, &sequence);

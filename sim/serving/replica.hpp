@@ -111,8 +111,6 @@ class Replica final : public EventHandler {
   [[nodiscard]] const AttentionRanks& ranks() const { return ranks_; }
   /// decode: requests whose KV cache has no blocks to come to so far.
   [[nodiscard]] std::int64_t waiting_for_blocks() const { return std::ssize(reserving_); }
-  /// Prompts that are computed and whose KV cache has not gone yet.
-  [[nodiscard]] std::int64_t handing_over() const { return std::ssize(handing_over_); }
   [[nodiscard]] const std::vector<std::vector<GpuId>>& stage_gpus() const {
     return config_.stage_gpus;
   }
@@ -283,7 +281,6 @@ class Replica final : public EventHandler {
   std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
   std::deque<Sequence*> reserving_;                     // decode: without blocks so far
   std::vector<Sequence*> begun_;                        // prefill: announced and not handed over
-  std::vector<const Sequence*> handing_over_;           // prefill: computed, with its blocks
   bool awaits_oldest_ = false;      // in_turn: nobody could run beside the steps in flight
   bool is_completing_ = false;      // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing

@@ -112,7 +112,6 @@ void Replica::announce_pieces(std::size_t stage, const Slot& slot, bool have_sta
 
 void Replica::hand_over(Sequence& sequence) {
   std::erase(begun_, &sequence);
-  handing_over_.push_back(&sequence);
   ranks_.retire(sequence);
   RequestRecord record = sequence.record;
   if (sequence.shows_tokens) record.output_tokens = std::max<std::int64_t>(1, sequence.delivered);
