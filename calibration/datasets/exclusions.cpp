@@ -16,6 +16,9 @@ std::optional<std::string_view> gemm_reason(const Gemm& gemm, const Sample& samp
     return "bound by the host: the fastest vLLM fp8_block row takes 55 to 282 us where SGLang's "
            "takes 3 to 8 us";
   }
+  if (gemm.implementation.framework == Framework::trtllm && bytes_per_element(gemm.dtype) >= 2) {
+    return "cuBLAS's 16-bit products under TensorRT-LLM: others' tables have them, within 3 to 5 %";
+  }
   const double peak = gpu.tensor_rate(gemm.dtype).value();
   const double flops = kernel_work(Kernel(gemm)).tensor_flops;
   if (gpu.name == "h100-sxm" && gemm.dtype == DType::bf16 &&
@@ -30,6 +33,9 @@ std::optional<std::string_view> moe_reason(const Sample& sample) {
       sample.source_name.find("cutlass") != std::string::npos) {
     return "two to three times slower than bf16 on the same GPU: the path is not the tuned one";
   }
+  if (sample.source_name == "moe_torch_flow_min_latency") {
+    return "Blackwell's own experts under TensorRT-LLM: others' tables have them";
+  }
   return std::nullopt;
 }
 
@@ -39,6 +45,10 @@ std::optional<std::string_view> exclusion_reason(const Sample& sample, const Gpu
   if (!(sample.time.value() > 0)) return "no time";
   if (sample.source_name == "torch_cudnn")
     return "cuDNN's attention: no serving framework calls it";
+  if (sample.source_name == "torch_flow_flashinfer") {
+    return "FlashInfer under TensorRT-LLM: few layouts on one GPU, none of which it serves by "
+           "default";
+  }
   if (const auto* gemm = std::get_if<Gemm>(&sample.kernel)) return gemm_reason(*gemm, sample, gpu);
   if (std::holds_alternative<FusedMoe>(sample.kernel)) return moe_reason(sample);
   return std::nullopt;

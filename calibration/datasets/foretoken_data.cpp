@@ -15,19 +15,18 @@ namespace fs = std::filesystem;
 struct TableFormat {
   std::string_view name;  // before the first '.' of the file's name
   void (*import)(const MeasuredFile& file, SampleSink& sink);
-  /// Of the other tables no family tells its kernels from others yet; with those of latent decodes
-  /// larger batches came to cost up to 16 % less than smaller ones.
+  /// Of the other tables no family tells its kernels from others yet.
   bool takes_trtllm = false;
 };
 
 constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
-    {"gemm_perf", import_gemm_perf},
-    {"context_attention_perf", import_context_attention_perf},
-    {"generation_attention_perf", import_generation_attention_perf},
+    {"gemm_perf", import_gemm_perf, true},
+    {"context_attention_perf", import_context_attention_perf, true},
+    {"generation_attention_perf", import_generation_attention_perf, true},
     {"encoder_attention_perf", import_encoder_attention_perf, true},
     {"context_mla_perf", import_mla_perf, true},
-    {"generation_mla_perf", import_mla_perf},
-    {"moe_perf", import_moe_perf},
+    {"generation_mla_perf", import_mla_perf, true},
+    {"moe_perf", import_moe_perf, true},
     {"gdn_perf", import_state_perf},
     {"kda_perf", import_state_perf},
     {"mamba2_perf", import_state_perf, true},

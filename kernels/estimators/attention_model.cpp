@@ -64,6 +64,8 @@ AttentionSetting attention_setting(const Kernel& kernel, const GpuSpec& gpu) {
   AttentionSetting setting;
   setting.code = code_of(implementation.source);
   setting.is_sglang = implementation.framework == Framework::sglang;
+  setting.is_trtllm = implementation.framework == Framework::trtllm &&
+                      implementation.source == KernelSource::trtllm;
   setting.is_bare = implementation.framework == Framework::pytorch;
   setting.packs_heads = implementation.source != KernelSource::flashinfer_fa3;
   setting.asks_cuda_cores = implementation.source == KernelSource::flashinfer_decode;

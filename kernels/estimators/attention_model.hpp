@@ -16,6 +16,9 @@ enum class AttentionCode : std::uint8_t { fa2, fa3, flashinfer, trtllm, triton, 
 struct AttentionSetting {
   AttentionCode code = AttentionCode::fa2;
   bool is_sglang = false;
+  /// TensorRT-LLM's own kernels as TensorRT-LLM launches them; other frameworks' calls of those for
+  /// Blackwell are not.
+  bool is_trtllm = false;
   /// Launched without a framework around it (benchmarks, PyTorch): no planning, no copies.
   bool is_bare = false;
   /// Whether the query heads of a KV head share a tile's rows.

@@ -15,13 +15,25 @@ namespace {
 
 /// Of launches without a framework, PyTorch's own FlashAttention-2 is apart: it neither packs nor
 /// splits batches of unequal sequences, which is far from all that FlashInfer does.
-/// Image encoders' launches are apart as well: no mask, no cache, other tiles and other sources.
-enum class Part : std::uint8_t { decode, prefill, bare, torch, encoder };
+/// Image encoders' launches are apart as well: no mask, no cache, other tiles and other sources;
+/// and so are TensorRT-LLM's, whose kernels before Blackwell no other framework calls.
+enum class Part : std::uint8_t {
+  decode,
+  prefill,
+  bare,
+  torch,
+  encoder,
+  trtllm_decode,
+  trtllm_prefill
+};
 
 bool without_framework(Part part) { return part == Part::bare || part == Part::torch; }
 
+bool of_trtllm(Part part) { return part == Part::trtllm_decode || part == Part::trtllm_prefill; }
+bool of_prompts(Part part) { return part == Part::prefill || part == Part::trtllm_prefill; }
+
 /// Which code it is says nothing on GPUs where another one runs: not for prompts and encoders.
-bool names_code(Part part) { return part != Part::prefill && part != Part::encoder; }
+bool names_code(Part part) { return part == Part::decode || without_framework(part); }
 
 std::vector<std::string> names_of(Part part) {
   std::vector<std::string> names = {"memory_share",      "sm_bytes_share", "product_share",
@@ -37,6 +49,10 @@ std::vector<std::string> names_of(Part part) {
                                     "log_page",          "decode_share",   "reorders_queries"};
   if (part == Part::encoder) {
     for (const char* name : {"log_head_padding", "is_trtllm"}) names.emplace_back(name);
+  }
+  if (of_trtllm(part)) {
+    names.emplace_back("has_fp8_products");
+    return names;
   }
   return with_setting_names(std::move(names), names_code(part));
 }
@@ -91,7 +107,7 @@ void write(const Attention& kernel, const AttentionSetting& setting, const PlanE
   out.add(log_of(batch.keys));
   // A chunk deep in its context is like a prompt whose queries see as many keys.
   const double queries = batch.queries / batch.sequences;
-  out.add(log_of(part == Part::prefill ? std::max(queries, 2 * batch.keys) : queries));
+  out.add(log_of(of_prompts(part) ? std::max(queries, 2 * batch.keys) : queries));
   out.add(log_of(static_cast<double>(kernel.query_heads) / kernel.kv_heads));
   out.add(log_of(kernel.head_dim));
   out.add(row_fill(kernel, e, batch));
@@ -113,6 +129,10 @@ void write(const Attention& kernel, const AttentionSetting& setting, const PlanE
   if (part == Part::encoder) {
     out.add(log_of(encoder_padding(kernel, setting)));
     out.add(setting.code == AttentionCode::trtllm);
+  }
+  if (of_trtllm(part)) {
+    out.add(bytes_per_element(schedule.tensor_dtype) < 2);
+    return;
   }
   add_setting(setting, names_code(part), out);
 }
@@ -140,8 +160,8 @@ class PlanFamily final : public EstimatorFamily {
     if (part_ == Part::encoder || !is_planned(setting.code)) return false;
     const bool is_bare = setting.is_bare && setting.code != AttentionCode::trtllm;
     if (is_bare) return part_ == (setting.code == AttentionCode::fa2 ? Part::torch : Part::bare);
-    if (without_framework(part_)) return false;
-    if (part_ == Part::decode) return runs_as(*attention, setting, true);
+    if (without_framework(part_) || of_trtllm(part_) != setting.is_trtllm) return false;
+    if (!of_prompts(part_)) return runs_as(*attention, setting, true);
     return runs_as(*attention, setting, false) ||
            (load.prefill.sequences > 0 && load.decode.sequences > 0 && runs_as_one_launch(setting));
   }
@@ -183,8 +203,8 @@ class PlanFamily final : public EstimatorFamily {
   [[nodiscard]] PlanEstimate price(const Kernel& kernel, const AttentionSetting& setting,
                                    const GpuSpec& gpu, const GpuSpec& placed) const {
     const AttentionLoad& load = std::get<Attention>(kernel).load;
-    const bool is_decode =
-        part_ == Part::decode || (without_framework(part_) && load.prefill.sequences == 0);
+    const bool is_decode = part_ == Part::decode || part_ == Part::trtllm_decode ||
+                           (without_framework(part_) && load.prefill.sequences == 0);
     return estimate_plan(kernel, setting, is_decode, gpu, placed);
   }
 
@@ -228,6 +248,16 @@ const EstimatorFamily& attention_encoder_family() {
 
 const EstimatorFamily& attention_prefill_family() {
   static const PlanFamily family("attention_prefill", Part::prefill);
+  return family;
+}
+
+const EstimatorFamily& attention_decode_trtllm_family() {
+  static const PlanFamily family("attention_decode_trtllm", Part::trtllm_decode);
+  return family;
+}
+
+const EstimatorFamily& attention_prefill_trtllm_family() {
+  static const PlanFamily family("attention_prefill_trtllm", Part::trtllm_prefill);
   return family;
 }
 

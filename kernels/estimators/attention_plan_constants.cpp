@@ -85,6 +85,45 @@ constexpr PlanConstants plan_encoder_trtllm{10.9,  0,      0.365,  0.327, 1.13, 
                                             0.963, 0.0693, 0.0919, 2.37,  0.291, 0.641,
                                             1.64,  0,      0,      0.324, 0,     0.119};
 
+/// TensorRT-LLM under itself: fitted to its own tables (H100, H200, B200, L40S; prompts on an A100
+/// too). Before Hopper and on it keys of 8 bits are another kernel's than those of 16; on Blackwell
+/// one kernel has both.
+constexpr PlanConstants plan_own_trtllm_masked{8.49, 0.875, 1, 0.879, 1.05, 1.12, 0.621, 3, 0.573,
+                                               4.6,  1.07,  0, 0,     0,    0,    0.453, 0};
+constexpr PlanConstants plan_own_trtllm_hopper_decode_16{
+    9.07, 0, 1, 0.649, 0.3, 0.954, 0.1, 0.0192, 0, 4.29, 1, 0, 0, 0, 0, 0.34, 0};
+constexpr PlanConstants plan_own_trtllm_hopper_decode_8{
+    5.65, 1.2, 1, 0.649, 0.3, 20, 0.152, 0, 0.0173, 0.662, 1.5, 0, 0, 0, 0, 0.316, 0};
+constexpr PlanConstants plan_own_trtllm_before_decode_16{
+    8.95, 0, 0.797, 1.5, 0.947, 0.485, 0.283, 0.000693, 0.038, 3.35, 0.72, 0, 0, 0, 0, 0.86, 0};
+constexpr PlanConstants plan_own_trtllm_before_decode_8{
+    5.47, 5.59, 0.99, 0.605, 0.938, 0.408, 0.527, 0, 0, 4.77, 0.888, 0, 0, 0, 0.25, 4, 0};
+constexpr PlanConstants plan_own_trtllm_blackwell_decode{
+    9.95, 0, 1, 1.46, 0.711, 20, 0.114, 0, 0.00942, 1.31, 0.675, 0, 0, 0, 0, 0.766, 0};
+constexpr PlanConstants plan_own_trtllm_hopper{
+    13, 0.3, 0.289, 0.187, 0.459, 1.49, 1, 0, 0.404, 3.46, 0.4, 0, 0, 0, 0.0253, 0.38, 0};
+constexpr PlanConstants plan_own_trtllm_before{
+    6.44, 0.682, 0.387, 0.188, 1.12, 0.456, 1, 0, 1.11, 0, 0.0287, 0, 0, 0.607, 0.317, 0.424, 0};
+constexpr PlanConstants plan_own_trtllm_blackwell{
+    12.8, 0, 0.2, 0.179, 0.788, 20, 1, 0, 0.6, 1.89, 0.963, 0, 0, 0, 0.0154, 0.249, 0};
+
+const PlanConstants& trtllm_constants(const Attention& kernel, bool is_decode,
+                                      const AttentionSchedule& schedule, const GpuSpec& gpu) {
+  const bool is_small = bytes_per_element(kernel.kv_dtype) < 2;
+  const bool is_blackwell = is_datacentre_blackwell(gpu);
+  const bool is_hopper = gpu.compute_capability == hopper;
+  if (is_decode) {
+    if (schedule.on_cuda_cores) return plan_own_trtllm_masked;
+    if (is_blackwell) return plan_own_trtllm_blackwell_decode;
+    if (is_hopper) {
+      return is_small ? plan_own_trtllm_hopper_decode_8 : plan_own_trtllm_hopper_decode_16;
+    }
+    return is_small ? plan_own_trtllm_before_decode_8 : plan_own_trtllm_before_decode_16;
+  }
+  if (is_blackwell) return plan_own_trtllm_blackwell;
+  return is_hopper ? plan_own_trtllm_hopper : plan_own_trtllm_before;
+}
+
 const PlanConstants& encoder_constants(const AttentionSetting& setting) {
   switch (setting.code) {
     case AttentionCode::fa3:
@@ -122,6 +161,7 @@ const PlanConstants& plan_constants(const Attention& kernel, const AttentionSett
                                     bool is_decode, const AttentionSchedule& schedule,
                                     const GpuSpec& gpu) {
   if (is_encoder(kernel, setting)) return encoder_constants(setting);
+  if (setting.is_trtllm) return trtllm_constants(kernel, is_decode, schedule, gpu);
   if (setting.is_bare) return bare_constants(setting, is_decode, schedule);
   const auto choose = [&](const PlanConstants& vllm_decode, const PlanConstants& vllm,
                           const PlanConstants& sglang_decode,

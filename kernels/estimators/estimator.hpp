@@ -37,6 +37,14 @@ struct FirstOrder {
   Bound bound_by = Bound::launch;
 };
 
+/// Whose launches a family has: TensorRT-LLM's kernels are often its own, and it has tables of its
+/// own, so that networks learn them apart.
+enum class Launcher : std::uint8_t { any, others, trtllm };
+inline bool launched_by(Launcher launcher, const Implementation& implementation) {
+  const bool is_trtllm = implementation.framework == Framework::trtllm;
+  return launcher == Launcher::any || is_trtllm == (launcher == Launcher::trtllm);
+}
+
 class EstimatorFamily {
  public:
   virtual ~EstimatorFamily() = default;

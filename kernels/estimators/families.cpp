@@ -14,6 +14,9 @@ const EstimatorFamily& gemm_16bit_family();
 const EstimatorFamily& gemm_fp8_family();
 const EstimatorFamily& gemm_fp8_block_family();
 const EstimatorFamily& gemm_4bit_family();
+const EstimatorFamily& gemm_fp8_trtllm_family();
+const EstimatorFamily& gemm_fp8_block_trtllm_family();
+const EstimatorFamily& gemm_4bit_trtllm_family();
 
 const EstimatorFamily& moe_marlin_family();
 const EstimatorFamily& moe_deep_gemm_family();
@@ -21,15 +24,19 @@ const EstimatorFamily& moe_triton_16bit_family();
 const EstimatorFamily& moe_triton_8bit_family();
 const EstimatorFamily& moe_trtllm_family();
 const EstimatorFamily& moe_cutlass_family();
+const EstimatorFamily& moe_cutlass_trtllm_family();
 
 const EstimatorFamily& attention_bare_family();
 const EstimatorFamily& attention_torch_family();
 const EstimatorFamily& attention_decode_family();
 const EstimatorFamily& attention_decode_triton_family();
+const EstimatorFamily& attention_decode_trtllm_family();
 const EstimatorFamily& attention_encoder_family();
 const EstimatorFamily& attention_prefill_family();
 const EstimatorFamily& attention_prefill_triton_family();
+const EstimatorFamily& attention_prefill_trtllm_family();
 const EstimatorFamily& mla_decode_family();
+const EstimatorFamily& mla_decode_trtllm_family();
 const EstimatorFamily& mla_prefill_family();
 
 const EstimatorFamily& rms_norm_family();
@@ -60,17 +67,33 @@ void add_elementwise(bool is_trained, std::vector<const EstimatorFamily*>& famil
 }
 
 std::vector<const EstimatorFamily*> trained_families() {
-  std::vector<const EstimatorFamily*> families = {
-      &gemm_16bit_family(),         &gemm_fp8_family(),
-      &gemm_fp8_block_family(),     &gemm_4bit_family(),
-      &moe_triton_16bit_family(),   &moe_triton_8bit_family(),
-      &moe_trtllm_family(),         &moe_cutlass_family(),
-      &attention_bare_family(),     &attention_torch_family(),
-      &attention_decode_family(),   &attention_decode_triton_family(),
-      &attention_prefill_family(),  &attention_prefill_triton_family(),
-      &attention_encoder_family(),  &mla_decode_family(),
-      &mla_prefill_family(),        &rms_norm_family(),
-      &fused_add_rms_norm_family(), &qk_norm_family()};
+  std::vector<const EstimatorFamily*> families = {&gemm_16bit_family(),
+                                                  &gemm_fp8_family(),
+                                                  &gemm_fp8_block_family(),
+                                                  &gemm_4bit_family(),
+                                                  &gemm_fp8_trtllm_family(),
+                                                  &gemm_fp8_block_trtllm_family(),
+                                                  &gemm_4bit_trtllm_family(),
+                                                  &moe_triton_16bit_family(),
+                                                  &moe_triton_8bit_family(),
+                                                  &moe_trtllm_family(),
+                                                  &moe_cutlass_family(),
+                                                  &moe_cutlass_trtllm_family(),
+                                                  &attention_bare_family(),
+                                                  &attention_torch_family(),
+                                                  &attention_decode_family(),
+                                                  &attention_decode_triton_family(),
+                                                  &attention_prefill_family(),
+                                                  &attention_prefill_triton_family(),
+                                                  &attention_decode_trtllm_family(),
+                                                  &attention_prefill_trtllm_family(),
+                                                  &attention_encoder_family(),
+                                                  &mla_decode_family(),
+                                                  &mla_decode_trtllm_family(),
+                                                  &mla_prefill_family(),
+                                                  &rms_norm_family(),
+                                                  &fused_add_rms_norm_family(),
+                                                  &qk_norm_family()};
   add_elementwise(true, families);
   for (const auto* family :
        {&sampling_family(), &sampling_greedy_family(), &topk_routing_family(),

@@ -1,11 +1,13 @@
 // Matrix products, one family a format: libraries, tiles and the quantisation before the product
 // differ so much that one network over all formats is worse on each. Frameworks are told apart by a
-// feature. Formats nobody has measured are priced by the nearest relative: fp16 as bf16 (same
-// tensor rate and libraries), int8 as fp8 (same bytes and CUTLASS kernels; A100's int8 takes the
-// tiles of compute capability 8.9), mxfp4 as nvfp4 (scales are half as many). fp32 is not covered.
-// fp8_block in Triton is priced as DeepGEMM: its only rows are bound by the host.
-// Weights that are narrow in memory alone (int4 and int8 with 16-bit activations, and 4-bit formats
-// on GPUs without a path for them) are a family without networks: nobody has published a table.
+// feature, but for TensorRT-LLM's below 16 bit, which quantises by launches of its own and has
+// tables of its own: families of their own. Formats nobody has measured are priced by the nearest
+// relative: fp16 as bf16 (same tensor rate and libraries), int8 as fp8 (same bytes and CUTLASS
+// kernels; A100's int8 takes the tiles of compute capability 8.9), mxfp4 as nvfp4 (scales are half
+// as many). fp32 is not covered. fp8_block in Triton is priced as DeepGEMM: its only rows are bound
+// by the host. Weights that are narrow in memory alone (int4 and int8 with 16-bit activations, and
+// 4-bit formats on GPUs without a path for them) are a family without networks: nobody has
+// published a table.
 #include <algorithm>
 
 #include "kernels/estimators/gemm_model.hpp"
@@ -22,11 +24,12 @@ constexpr double cold_latency_us = 0.3;
 
 class GemmFamily : public EstimatorFamily {
  public:
-  GemmFamily(std::string_view name, int version, std::vector<DType> dtypes,
+  GemmFamily(std::string_view name, int version, std::vector<DType> dtypes, Launcher launcher,
              const GemmConstants& constants, const GemmConstants& cublas)
       : name_(name),
         version_(version),
         dtypes_(std::move(dtypes)),
+        launcher_(launcher),
         constants_(constants),
         cublas_(cublas) {}
 
@@ -39,7 +42,8 @@ class GemmFamily : public EstimatorFamily {
   /// By format alone: a GPU without a path for it is a PredictionError of first_order().
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec&) const override {
     const auto* gemm = std::get_if<Gemm>(&kernel);
-    return gemm != nullptr && std::ranges::find(dtypes_, gemm->dtype) != dtypes_.end();
+    if (gemm == nullptr || std::ranges::find(dtypes_, gemm->dtype) == dtypes_.end()) return false;
+    return launched_by(launcher_, gemm->implementation);
   }
 
   /// Of a family without networks.
@@ -124,6 +128,7 @@ class GemmFamily : public EstimatorFamily {
   std::string_view name_;
   int version_;
   std::vector<DType> dtypes_;
+  Launcher launcher_;
   GemmConstants constants_, cublas_;  // the framework's own library, and cuBLAS
 };
 
@@ -233,6 +238,15 @@ GemmConstants constants_weight_only() {
   return constants;
 }
 
+/// Of TensorRT-LLM's products, what its tables show beside others' of the same shapes: a launch
+/// that quantises takes 5 to 7 us more before nvfp4, next to nothing before DeepGEMM.
+GemmConstants of_trtllm(GemmConstants constants, double quantise_us) {
+  constants.quantise_us = {quantise_us, quantise_us};
+  constants.quantise_row_ns = 0;
+  constants.quantises_on_blackwell_only = false;
+  return constants;
+}
+
 class WeightOnlyFamily final : public GemmFamily {
  public:
   using GemmFamily::GemmFamily;
@@ -246,32 +260,52 @@ class WeightOnlyFamily final : public GemmFamily {
 }  // namespace
 
 const EstimatorFamily& gemm_weight_only_family() {
-  static const WeightOnlyFamily family("gemm_weight_only", 1, {}, constants_weight_only(),
-                                       constants_weight_only());
+  static const WeightOnlyFamily family("gemm_weight_only", 1, {}, Launcher::any,
+                                       constants_weight_only(), constants_weight_only());
   return family;
 }
 
 const EstimatorFamily& gemm_16bit_family() {
-  static const GemmFamily family("gemm_16bit", 4, {DType::bf16, DType::fp16}, constants_16bit(),
-                                 constants_16bit());
+  static const GemmFamily family("gemm_16bit", 4, {DType::bf16, DType::fp16}, Launcher::any,
+                                 constants_16bit(), constants_16bit());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_family() {
-  static const GemmFamily family("gemm_fp8", 4, {DType::fp8, DType::int8}, constants_fp8(),
-                                 constants_fp8_cublas());
+  static const GemmFamily family("gemm_fp8", 4, {DType::fp8, DType::int8}, Launcher::others,
+                                 constants_fp8(), constants_fp8_cublas());
+  return family;
+}
+
+const EstimatorFamily& gemm_fp8_trtllm_family() {
+  static const GemmFamily family("gemm_fp8_trtllm", 4, {DType::fp8, DType::int8}, Launcher::trtllm,
+                                 constants_fp8_cublas(), constants_fp8_cublas());
+  return family;
+}
+
+const EstimatorFamily& gemm_fp8_block_trtllm_family() {
+  static const GemmFamily family("gemm_fp8_block_trtllm", 3, {DType::fp8_block}, Launcher::trtllm,
+                                 of_trtllm(constants_fp8_block(), 0.5),
+                                 of_trtllm(constants_fp8_block(), 0.5));
+  return family;
+}
+
+const EstimatorFamily& gemm_4bit_trtllm_family() {
+  static const GemmFamily family("gemm_4bit_trtllm", 3, {DType::nvfp4, DType::mxfp4},
+                                 Launcher::trtllm, of_trtllm(constants_4bit(), 8),
+                                 of_trtllm(constants_4bit(), 8));
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_block_family() {
-  static const GemmFamily family("gemm_fp8_block", 3, {DType::fp8_block}, constants_fp8_block(),
-                                 constants_fp8_block());
+  static const GemmFamily family("gemm_fp8_block", 3, {DType::fp8_block}, Launcher::others,
+                                 constants_fp8_block(), constants_fp8_block());
   return family;
 }
 
 const EstimatorFamily& gemm_4bit_family() {
-  static const GemmFamily family("gemm_4bit", 3, {DType::nvfp4, DType::mxfp4}, constants_4bit(),
-                                 constants_4bit());
+  static const GemmFamily family("gemm_4bit", 3, {DType::nvfp4, DType::mxfp4}, Launcher::others,
+                                 constants_4bit(), constants_4bit());
   return family;
 }
 

@@ -25,12 +25,13 @@ constexpr double longer_at_limit = 0.09;
 /// them and write the activations' in the format wanted, or multiply by FlashInfer's kernels
 /// (InferenceX's dsr1_fp8_b200.sh). Median of 581 products of up to 1,024 rows, whatever their
 /// size, against TensorRT-LLM's table of the same kernel, which has the quantisation too
-/// (quartiles 7.8 and 14.2 us).
+/// (quartiles 7.8 and 14.2 us), and by which TensorRT-LLM's are priced.
 constexpr Seconds scale_conversion = Seconds(10.1e-6);
 
 bool has_scale_conversion(const Kernel& kernel, const GpuSpec& gpu) {
   const auto* const gemm = std::get_if<Gemm>(&kernel);
-  return gemm != nullptr && gemm->dtype == DType::fp8_block && is_datacentre_blackwell(gpu);
+  if (gemm == nullptr || gemm->implementation.framework == Framework::trtllm) return false;
+  return gemm->dtype == DType::fp8_block && is_datacentre_blackwell(gpu);
 }
 
 /// Time at the power limit over the launch's own, 0 to 1.

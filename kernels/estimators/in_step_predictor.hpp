@@ -3,7 +3,7 @@
 // kernel, and finds neither its instructions nor its descriptors in the SMs; and a board at its
 // power limit lowers the clock after some milliseconds, so that products which draw the limit's
 // power take longer in a prefill without pause than after a rest. Block-scaled products on
-// Blackwell come without the conversion of scales that their table has. What it leaves out: that
+// Blackwell come without the conversion of scales that SGLang's table has. What it leaves out: that
 // small kernels between the products run at the lower clock too, and steps short enough for the
 // board to rest.
 #pragma once

@@ -19,7 +19,8 @@ const std::vector<std::string> mla_names = with_task_names(
 
 class MlaFamily final : public EstimatorFamily {
  public:
-  MlaFamily(std::string_view name, bool is_decode) : name_(name), is_decode_(is_decode) {}
+  MlaFamily(std::string_view name, bool is_decode, Launcher launcher)
+      : name_(name), is_decode_(is_decode), launcher_(launcher) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] int version() const override { return 4; }
@@ -27,7 +28,7 @@ class MlaFamily final : public EstimatorFamily {
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto* mla = std::get_if<Mla>(&kernel);
-    if (mla == nullptr) return false;
+    if (mla == nullptr || !launched_by(launcher_, mla->implementation)) return false;
     if (!mla->load.verifies_drafts()) return is_pure(mla->load, is_decode_);
     if (mla->load.prefill.sequences > 0) return false;
     return mla_runs_as_decode(*mla, gpu) == is_decode_;
@@ -75,17 +76,23 @@ class MlaFamily final : public EstimatorFamily {
  private:
   std::string_view name_;
   bool is_decode_;
+  Launcher launcher_;
 };
 
 }  // namespace
 
 const EstimatorFamily& mla_decode_family() {
-  static const MlaFamily family("mla_decode", true);
+  static const MlaFamily family("mla_decode", true, Launcher::others);
+  return family;
+}
+
+const EstimatorFamily& mla_decode_trtllm_family() {
+  static const MlaFamily family("mla_decode_trtllm", true, Launcher::trtllm);
   return family;
 }
 
 const EstimatorFamily& mla_prefill_family() {
-  static const MlaFamily family("mla_prefill", false);
+  static const MlaFamily family("mla_prefill", false, Launcher::any);
   return family;
 }
 

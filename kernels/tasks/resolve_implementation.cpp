@@ -91,6 +91,9 @@ KernelSource choose(const Gemm& kernel, const GpuSpec& gpu) {
       if (product_format(kernel.dtype, gpu) != kernel.dtype) return KernelSource::marlin;
       return is_datacentre_blackwell(gpu) ? KernelSource::cute_dsl : KernelSource::cutlass;
     case DType::fp8:
+      // TensorRT-LLM's linear layers call cuBLAS for scales of whole tensors.
+      return kernel.implementation.framework == Framework::trtllm ? KernelSource::cublas
+                                                                  : KernelSource::cutlass;
     case DType::int8:
     case DType::mxfp4:
       return KernelSource::cutlass;
@@ -110,14 +113,17 @@ KernelSource choose(const FusedMoe& kernel, const GpuSpec& gpu) {
     const bool is_sglang = kernel.implementation.framework == Framework::sglang;
     return is_sglang && is_datacentre_blackwell(gpu) ? KernelSource::trtllm : KernelSource::marlin;
   }
-  if (is_datacentre_blackwell(gpu)) return KernelSource::trtllm;
+  // TensorRT-LLM's torch flow has CUTLASS's experts for all but mxfp4, which Triton runs, and but
+  // for what its kernels for Blackwell take: formats with scales of blocks.
+  const bool is_trtllm = kernel.implementation.framework == Framework::trtllm;
+  const bool has_block_scales =
+      kernel.dtype == DType::fp8_block || bytes_per_element(kernel.dtype) < 1;
+  if (is_datacentre_blackwell(gpu)) {
+    return is_trtllm && !has_block_scales ? KernelSource::cutlass : KernelSource::trtllm;
+  }
   const bool is_four_bit = kernel.dtype == DType::nvfp4;
   if (is_four_bit && gpu.compute_capability >= blackwell_client) return KernelSource::cutlass;
-  // TensorRT-LLM's torch flow has CUTLASS's experts for all but mxfp4, which Triton runs.
-  const bool is_trtllm = kernel.implementation.framework == Framework::trtllm;
-  if (is_trtllm && gpu.compute_capability == hopper && kernel.dtype != DType::mxfp4) {
-    return KernelSource::cutlass;
-  }
+  if (is_trtllm && kernel.dtype != DType::mxfp4) return KernelSource::cutlass;
   const bool is_vllm = kernel.implementation.framework == Framework::vllm;
   if (is_vllm && gpu.compute_capability == hopper && kernel.dtype == DType::fp8_block) {
     return kernel.ep > 1 ? KernelSource::cutlass : KernelSource::triton;

@@ -22,6 +22,13 @@ AttentionLoad equal_sequences(std::int64_t sequences, std::int64_t queries, std:
 
 namespace {
 
+/// TensorRT-LLM's own kernels are named after the flow that calls them; the flow calls FlashInfer's
+/// as well, "torch_flow_flashinfer".
+Implementation attention_implementation(std::string_view source, Framework framework) {
+  if (source == "torch_flow") return {framework, KernelSource::trtllm};
+  return table_implementation(source, framework);
+}
+
 void import_attention(const MeasuredFile& file, SampleSink& sink, bool is_prefill) {
   CsvRows rows(file.path);
   const int source = rows.column("kernel_source"), batch = rows.column("batch_size"),
@@ -39,10 +46,12 @@ void import_attention(const MeasuredFile& file, SampleSink& sink, bool is_prefil
     attention.kv_dtype = parse_table_dtype(rows, kv_dtype);
     if (window >= 0) attention.window = rows.integer(window);
     const std::int64_t prompt = rows.integer(isl);
+    // TensorRT-LLM has its prompts' kernel for those of one token, which would count as decodes.
+    if (is_prefill && prompt == 1 && file.framework == Framework::trtllm) continue;
     attention.load = is_prefill
                          ? equal_sequences(rows.integer(batch), prompt, prompt)
                          : equal_sequences(rows.integer(batch), 1, prompt + rows.integer(step));
-    attention.implementation = table_implementation(rows.text(source), file.framework);
+    attention.implementation = attention_implementation(rows.text(source), file.framework);
     std::string layout = attention_layout(attention);
     sink.add({std::move(attention), file.gpu, Seconds(rows.number(latency) * 1e-3),
               std::string(rows.text(source)), "aiconfigurator", std::move(layout)});
@@ -73,12 +82,6 @@ void import_mla(const MeasuredFile& file, SampleSink& sink, bool is_prefill) {
   }
 }
 
-/// TensorRT-LLM's own kernels, which its tables name after the flow that calls them.
-Implementation encoder_implementation(std::string_view source, Framework framework) {
-  if (framework == Framework::trtllm) return {framework, KernelSource::trtllm};
-  return table_implementation(source, framework);
-}
-
 }  // namespace
 
 void import_encoder_attention_perf(const MeasuredFile& file, SampleSink& sink) {
@@ -96,7 +99,7 @@ void import_encoder_attention_perf(const MeasuredFile& file, SampleSink& sink) {
     attention.page_tokens = 0;
     const std::int64_t patches = rows.integer(isl);
     attention.load = equal_sequences(rows.integer(batch), patches, patches);
-    attention.implementation = encoder_implementation(rows.text(source), file.framework);
+    attention.implementation = attention_implementation(rows.text(source), file.framework);
     std::string layout = attention_layout(attention);
     sink.add({std::move(attention), file.gpu, Seconds(rows.number(latency) * 1e-3),
               std::string(rows.text(source)), "aiconfigurator", std::move(layout)});

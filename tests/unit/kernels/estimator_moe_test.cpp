@@ -304,7 +304,7 @@ TEST(EstimatorMoe, CoversBySourceAndWidth) {
            Case{Framework::vllm, trtllm, DType::bf16, b200, "moe_trtllm"},
            Case{Framework::vllm, cutlass, DType::fp8_block, h200, "moe_cutlass"},
            Case{Framework::vllm, deep_gemm, DType::fp8_block, h200, "moe_deep_gemm"},
-           Case{Framework::trtllm, deep_gemm, DType::fp8_block, b200, "moe_cutlass"},
+           Case{Framework::trtllm, deep_gemm, DType::fp8_block, b200, "moe_cutlass_trtllm"},
            Case{Framework::vllm, automatic, DType::bf16, h200, "moe_triton_16bit"},
            Case{Framework::vllm, automatic, DType::nvfp4, b200, "moe_trtllm"},
            Case{Framework::vllm, triton, DType::fp32, h200, "none"},

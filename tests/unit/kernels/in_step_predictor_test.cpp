@@ -70,6 +70,8 @@ TEST_F(InStepPrice, LeavesOutConversionsOfScalesOnBlackwell) {
   EXPECT_NEAR(in_a_step({8, 256, 512, DType::fp8_block}, 8), 2,
               1e-9);  // never more than three quarters
   EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8}, 20), 20, 1e-9);
+  // TensorRT-LLM's own table has none to leave out.
+  EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8_block, {Framework::trtllm}}, 20), 20, 1e-9);
   // Nothing beats its bytes and operations at peak: 4.0 TFLOP.
   const Gemm large{131072, 2112, 7168, DType::fp8_block};
   const double least_us = 1e6 * least_time(large, gpu_).time.value();

@@ -34,20 +34,21 @@ Attention encoder() {
   return kernel;
 }
 
-Mla latent(std::vector<SequenceSlice> slices) {
+Mla latent(std::vector<SequenceSlice> slices, Framework framework = Framework::sglang) {
   Mla kernel{.query_heads = 16};
   kernel.load = AttentionLoad::exact(std::move(slices));
-  kernel.implementation.framework = Framework::sglang;
+  kernel.implementation.framework = framework;
   return kernel;
 }
 
-FusedMoe experts(DType dtype, KernelSource source) {
+FusedMoe experts(DType dtype, KernelSource source, Framework framework = Framework::vllm) {
   FusedMoe kernel{.tokens = 512,
                   .experts = 64,
                   .topk = 8,
                   .hidden = 4096,
                   .intermediate = 2048,
                   .dtype = dtype};
+  kernel.implementation.framework = framework;
   kernel.implementation.source = source;
   return kernel;
 }
@@ -63,22 +64,30 @@ StateScan recurrence(std::vector<SequenceSlice> slices) {
 std::vector<Sample> samples() {
   const std::vector<SequenceSlice> decodes(200, {1, 3000}), prompts(16, {1000, 2000});
   const auto any = KernelSource::automatic;
+  const auto trtllm = Framework::trtllm;
   return {{Gemm{4096, 4096, 4096, DType::bf16}},
           {Gemm{4096, 4096, 4096, DType::fp8}},
           {Gemm{4096, 4096, 4096, DType::fp8_block, {Framework::sglang}}},
           {Gemm{4096, 4096, 4096, DType::nvfp4}, "b200-sxm"},
+          {Gemm{4096, 4096, 4096, DType::fp8, {trtllm}}},
+          {Gemm{4096, 4096, 4096, DType::fp8_block, {trtllm}}},
+          {Gemm{4096, 4096, 4096, DType::nvfp4, {trtllm}}, "b200-sxm"},
           {experts(DType::bf16, KernelSource::triton)},
           {experts(DType::fp8, KernelSource::triton)},
           {experts(DType::bf16, any), "b200-sxm"},
           {experts(DType::bf16, KernelSource::cutlass)},
+          {experts(DType::bf16, any, trtllm)},
           {attention(prompts, KernelSource::flashinfer_fa2, Framework::pytorch)},
           {attention(prompts, any, Framework::pytorch)},
           {attention(decodes, any, Framework::vllm)},
           {attention(decodes, KernelSource::triton, Framework::vllm)},
           {attention(prompts, any, Framework::vllm)},
           {attention(prompts, KernelSource::triton, Framework::vllm)},
+          {attention(decodes, any, trtllm)},
+          {attention(prompts, any, trtllm)},
           {encoder()},
           {latent(decodes)},
+          {latent(decodes, trtllm)},
           {latent(prompts)},
           {RmsNorm{8192, 4096}},
           {FusedAddRmsNorm{8192, 4096}},

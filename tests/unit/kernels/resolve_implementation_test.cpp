@@ -52,6 +52,8 @@ TEST(ResolveImplementation, Gemm) {
   EXPECT_EQ(of(DType::fp8, "l40s"), KernelSource::cutlass);
   EXPECT_EQ(of(DType::fp8_block, "h100-sxm"), KernelSource::deep_gemm);
   EXPECT_EQ(of(DType::fp8_block, "b200-sxm"), KernelSource::deep_gemm);
+  EXPECT_EQ(of(DType::fp8, "h100-sxm"), KernelSource::cutlass);
+  EXPECT_EQ(of(DType::fp8, "h100-sxm", Framework::trtllm), KernelSource::cublas);
   EXPECT_EQ(of(DType::fp8_block, "l40s"), KernelSource::triton);
   EXPECT_EQ(of(DType::fp8_block, "rtx-pro-6000-server"), KernelSource::cutlass);
   EXPECT_EQ(of(DType::fp8_block, "rtx-pro-6000-server", Framework::sglang), KernelSource::triton);
@@ -77,7 +79,7 @@ TEST(ResolveImplementation, ExpertsAndLatentAttention) {
   EXPECT_EQ(chosen(mla, "a100-sxm", Framework::trtllm), KernelSource::trtllm);
 }
 
-TEST(ResolveImplementation, TensorRtLlmsExpertsOnHopper) {
+TEST(ResolveImplementation, TensorRtLlmsExperts) {
   FusedMoe moe{.tokens = 8, .experts = 8, .topk = 2, .hidden = 64, .intermediate = 64};
   const auto on = [&](DType dtype, const char* gpu) {
     moe.dtype = dtype;
@@ -87,7 +89,11 @@ TEST(ResolveImplementation, TensorRtLlmsExpertsOnHopper) {
     EXPECT_EQ(on(dtype, "h200-sxm"), KernelSource::cutlass) << enum_name(dtype);
   }
   EXPECT_EQ(on(DType::mxfp4, "h100-sxm"), KernelSource::triton);
-  EXPECT_EQ(on(DType::fp8, "b200-sxm"), KernelSource::trtllm);
+  // On a B200 its tables name CUTLASS's for all but formats with scales of blocks.
+  EXPECT_EQ(on(DType::fp8, "b200-sxm"), KernelSource::cutlass);
+  EXPECT_EQ(on(DType::fp8_block, "b200-sxm"), KernelSource::trtllm);
+  EXPECT_EQ(on(DType::nvfp4, "b200-sxm"), KernelSource::trtllm);
+  EXPECT_EQ(on(DType::bf16, "a100-sxm"), KernelSource::cutlass);
 }
 
 TEST(ResolveImplementation, WhatIsNamedStays) {
