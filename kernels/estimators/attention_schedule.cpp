@@ -46,12 +46,12 @@ AttentionSchedule attention_schedule(const Kernel& kernel, const GpuSpec& gpu) {
   AttentionSchedule result;
   double most_tasks = -1;
   for (const Launch& launch : decomposition.launches) {
-    const SmSchedule placed = schedule(launch, gpu);
-    const LoadSummary load = summarise(placed);
     if (launch.joins_parts) {
-      result.merge_bytes += load.total.bytes_loaded;
+      result.merge_bytes += total_of(launch).bytes_loaded;
       continue;
     }
+    const PlacedLoad placed = placed_load(launch, gpu);
+    const LoadSummary& load = placed.load;
     const auto tasks = static_cast<double>(launch.task_count());
     result.on_cuda_cores = load.total.tensor_ops == 0;
     result.tile_rows = std::max(1, decomposition.plan->cta_tile_q);

@@ -35,8 +35,8 @@ KernelFeatures analyze(const Decomposition& decomposition, const GpuSpec& gpu) {
   KernelFeatures features;
   double largest_cycles = -1;
   for (const Launch& launch : decomposition.launches) {
-    const SmSchedule placed = schedule(launch, gpu);
-    const LoadSummary load = summarise(placed);
+    const PlacedLoad placed = placed_load(launch, gpu);
+    const LoadSummary& load = placed.load;
     const double tensor_rate =
         gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(launch.tensor_dtype)];
     add_pipe(features.tensor, load.total.tensor_ops, load.busiest.tensor_ops, tensor_rate,

@@ -36,8 +36,8 @@ void add_launch(LaunchWaves& waves, const Launch& launch, const GpuSpec& gpu) {
   const auto tasks = static_cast<double>(launch.task_count());
   waves[WaveColumn::launches] += gpu.launch_latency.value();
   if (tasks == 0) return;
-  const SmSchedule placed = schedule(launch, gpu);
-  const LoadSummary load = summarise(placed);
+  const PlacedLoad placed = placed_load(launch, gpu);
+  const LoadSummary& load = placed.load;
   const double tensor = gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(launch.tensor_dtype)];
   waves[WaveColumn::math] += over(load.busiest.tensor_ops, tensor) / clock;
   waves[WaveColumn::pipes] += std::max(over(load.busiest.fma_ops, gpu.fma_ops_per_cycle_sm),

@@ -1,7 +1,7 @@
 // A kernel as RaMP's cost model sees one (Equation 6), for any kernel that has a decomposer: what
 // its launches, the busiest SM, the rounds of resident CTAs and memory would each take at the rates
 // of the GPU's specification. The model is linear in them; constants are fitted to measured
-// launches (wave_laws.hpp). Every number comes from decompose() and schedule().
+// launches (wave_laws.hpp). Every number comes from decompose() and placed_load().
 #pragma once
 
 #include <array>

@@ -1,15 +1,16 @@
 // Where tasks run. Three closed forms (one round of equal tasks after the other, a launch that fits
 // on the GPU at once, persistent CTAs) and two simulations: unequal tasks in more CTAs than fit,
-// each going to the slot that retires first (slot_calendar.hpp), and plans that give each task to
+// each going to the slot that retires first (refill.hpp), and plans that give each task to
 // the CTA with least to do (least_loaded_heap.hpp). Only loads by SM are kept, never the lists
 // themselves.
 #include "kernels/tasks/sm_scheduler.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernels/tasks/least_loaded_heap.hpp"
-#include "kernels/tasks/slot_calendar.hpp"
+#include "kernels/tasks/refill.hpp"
 
 namespace foretoken {
 namespace {
@@ -30,10 +31,14 @@ void add(SmLoad& sm, const Task task) {
   ++sm.tasks;
 }
 
+Task times(const Task& task, std::int64_t count) {
+  const auto factor = static_cast<double>(count);
+  return {factor * task.tensor_ops, factor * task.fma_ops, factor * task.xu_ops,
+          factor * task.bytes_loaded};
+}
+
 void add(SmLoad& sm, const Task& task, std::int64_t count) {
-  const auto times = static_cast<double>(count);
-  add(sm, {times * task.tensor_ops, times * task.fma_ops, times * task.xu_ops,
-           times * task.bytes_loaded});
+  add(sm, times(task, count));
   sm.tasks += count - 1;
 }
 
@@ -79,59 +84,6 @@ void deal_in_turn(const Launch& launch, std::vector<SmLoad>& sms) {
     }
   }
   round.finish();
-}
-
-/// Of each group's task, in sixteenths of a cycle; coarser where one is longer than a calendar.
-std::vector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu, std::size_t slots) {
-  std::vector<std::uint64_t> ticks;
-  ticks.reserve(launch.tasks.size());
-  std::uint64_t longest = 0;
-  for (const TaskGroup& group : launch.tasks) {
-    const double cycles = task_cycles(group.task, launch.tensor_dtype, gpu);
-    ticks.push_back(static_cast<std::uint64_t>(cycles * 16.0 + 0.5));
-    longest = std::max(longest, ticks.back());
-  }
-  int coarser = 0;
-  while (longest >> coarser > SlotCalendar::longest_max(slots)) ++coarser;
-  for (std::uint64_t& task : ticks) task >>= coarser;
-  return ticks;
-}
-
-/// The first CTAs fill the SMs in turn, layer by layer; every other one goes where one retires.
-void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, std::size_t slots,
-                          std::vector<SmLoad>& sms) {
-  const std::vector<std::uint64_t> ticks = ticks_of(launch, gpu, slots);
-  double sum = 0;
-  for (std::size_t i = 0; i < ticks.size(); ++i) {
-    sum += static_cast<double>(ticks[i]) * static_cast<double>(launch.tasks[i].count);
-  }
-  const double mean =
-      sum * static_cast<double>(launch.repeats) / static_cast<double>(launch.task_count());
-  std::vector<SmLoad*> sm_of(slots);
-  for (std::size_t slot = 0, sm = 0; slot < slots; ++slot) {
-    sm_of[slot] = &sms[sm];
-    if (++sm == sms.size()) sm = 0;
-  }
-  SlotCalendar calendar(slots, *std::ranges::max_element(ticks), mean);
-  // The tasks in order, pass by pass; the last group is followed by the first. Held by value: the
-  // loop that this becomes part of then keeps it in registers.
-  const TaskGroup* const groups = launch.tasks.data();
-  const TaskGroup* const last = &launch.tasks.back();
-  calendar.run([groups, last, group = last, left = std::int64_t{0}, passes_left = launch.repeats,
-                first_ticks = ticks.data(), group_ticks = ticks.data(),
-                sms_of = sm_of.data()](std::size_t slot) mutable {
-    while (left == 0) {
-      ++group, ++group_ticks;
-      if (group > last) {
-        if (passes_left-- == 0) return SlotCalendar::stop;
-        group = groups, group_ticks = first_ticks;
-      }
-      left = group->count;
-    }
-    --left;
-    add(*sms_of[slot], group->task);
-    return *group_ticks;
-  });
 }
 
 /// Calls `visit(task, cta, count)` for runs of tasks of one CTA, where task number i of n belongs
@@ -188,6 +140,44 @@ void place_on_least_loaded(const Launch& launch, std::vector<SmLoad>& sms) {
   }
 }
 
+/// How many CTAs there are, and how many fit.
+struct Residency {
+  int resident;
+  std::int64_t slots, ctas;
+
+  Residency(const Launch& launch, const GpuSpec& gpu)
+      : resident(std::max(1, resident_ctas(launch.shape, gpu))),
+        slots(static_cast<std::int64_t>(gpu.sm_count) * resident),
+        ctas(launch.scheduling == Scheduling::hardware ? launch.task_count()
+                                                       : launch.shape.ctas()) {
+    FORETOKEN_CHECK(gpu.sm_count > 0, "{} has no SMs", gpu.name);
+  }
+  [[nodiscard]] double waves() const {
+    return static_cast<double>(ctas) / static_cast<double>(slots);
+  }
+};
+
+Task most_of(const Task& a, const Task& b) {
+  return {std::max(a.tensor_ops, b.tensor_ops), std::max(a.fma_ops, b.fma_ops),
+          std::max(a.xu_ops, b.xu_ops), std::max(a.bytes_loaded, b.bytes_loaded)};
+}
+
+/// Where CTAs need not be placed to know what the busiest SM gets.
+std::optional<LoadSummary> summary_without_sms(const Launch& launch, std::int64_t sms) {
+  if (launch.scheduling != Scheduling::hardware || launch.tasks.empty()) return std::nullopt;
+  const std::int64_t ctas = launch.task_count();
+  if (launch.tasks.size() == 1) {
+    const std::int64_t most = ceil_div(ctas, sms);
+    return LoadSummary{total_of(launch), times(launch.tasks[0].task, most), most};
+  }
+  if (ctas > sms) return std::nullopt;
+  LoadSummary summary{total_of(launch), {}, std::min<std::int64_t>(ctas, 1)};
+  for (const TaskGroup& group : launch.tasks) {
+    if (group.count > 0) summary.busiest = most_of(summary.busiest, group.task);
+  }
+  return summary;
+}
+
 }  // namespace
 
 int resident_ctas(const LaunchShape& shape, const GpuSpec& gpu) {
@@ -214,21 +204,19 @@ double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu) {
 }
 
 SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
-  FORETOKEN_CHECK(gpu.sm_count > 0, "{} has no SMs", gpu.name);
+  const Residency residency(launch, gpu);
+  const std::int64_t ctas = residency.ctas, slots = residency.slots;
   SmSchedule result;
   result.sms.resize(static_cast<std::size_t>(gpu.sm_count));
-  result.resident = std::max(1, resident_ctas(launch.shape, gpu));
-  const std::int64_t slots = static_cast<std::int64_t>(gpu.sm_count) * result.resident;
-  const bool is_hardware = launch.scheduling == Scheduling::hardware;
-  const std::int64_t ctas = is_hardware ? launch.task_count() : launch.shape.ctas();
-  result.waves = static_cast<double>(ctas) / static_cast<double>(slots);
+  result.resident = residency.resident;
+  result.waves = residency.waves();
   // Persistent CTAs that fill whole rounds of SMs take tiles exactly as SMs take equal CTAs.
   switch (launch.scheduling) {
     case Scheduling::hardware:
       if (launch.tasks.size() == 1 || ctas <= slots) {
         deal_in_turn(launch, result.sms);
       } else {
-        refill_on_retirement(launch, gpu, static_cast<std::size_t>(slots), result.sms);
+        refill_on_retirement(launch, gpu, result);
       }
       break;
     case Scheduling::persistent: {
@@ -254,18 +242,30 @@ SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
 }
 
 LoadSummary summarise(const SmSchedule& schedule) {
-  Task total, busiest;
+  SmLoad total;
+  Task busiest;
   std::int64_t busiest_tasks = 0;
   for (const SmLoad& sm : schedule.sms) {
-    const Task own = sm.sum;
-    total = {total.tensor_ops + own.tensor_ops, total.fma_ops + own.fma_ops,
-             total.xu_ops + own.xu_ops, total.bytes_loaded + own.bytes_loaded};
-    busiest = {std::max(busiest.tensor_ops, own.tensor_ops), std::max(busiest.fma_ops, own.fma_ops),
-               std::max(busiest.xu_ops, own.xu_ops),
-               std::max(busiest.bytes_loaded, own.bytes_loaded)};
+    add(total, sm.sum);
+    busiest = most_of(busiest, sm.sum);
     busiest_tasks = std::max(busiest_tasks, sm.tasks);
   }
-  return {total, busiest, busiest_tasks};
+  return {total.sum, busiest, busiest_tasks};
+}
+
+PlacedLoad placed_load(const Launch& launch, const GpuSpec& gpu) {
+  const Residency residency(launch, gpu);
+  const auto summary = summary_without_sms(launch, gpu.sm_count);
+  return {summary ? *summary : summarise(schedule(launch, gpu)), residency.resident,
+          residency.waves()};
+}
+
+Task total_of(const Launch& launch) {
+  SmLoad total;
+  for (const TaskGroup& group : launch.tasks) {
+    add(total, times(group.task, group.count * launch.repeats));
+  }
+  return total.sum;
 }
 
 }  // namespace foretoken

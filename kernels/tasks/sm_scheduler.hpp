@@ -14,8 +14,8 @@ namespace foretoken {
 /// reserved), threads and CTA slots; 0 = does not fit (it is then scheduled as if one did).
 int resident_ctas(const LaunchShape& shape, const GpuSpec& gpu);
 
-/// Sums over the tasks of one SM.
-struct SmLoad {
+/// Sums over the tasks of one SM: a cache line, to which a task is added at once.
+struct alignas(64) SmLoad {
   Task sum;
   std::int64_t tasks = 0;
 };
@@ -37,6 +37,19 @@ struct LoadSummary {
 };
 
 LoadSummary summarise(const SmSchedule& schedule);
+
+/// A launch as schedule() and summarise() have it: what prices are made of. Equal tasks, and no
+/// more than one an SM, are added up without a list of SMs.
+struct PlacedLoad {
+  LoadSummary load;
+  int resident = 1;
+  double waves = 0;
+};
+
+PlacedLoad placed_load(const Launch& launch, const GpuSpec& gpu);
+
+/// All tasks of a launch, wherever they run.
+Task total_of(const Launch& launch);
 
 /// Cycles a task takes on an SM of its own: the busiest pipe. What the hardware scheduler's
 /// simulation retires CTAs by.

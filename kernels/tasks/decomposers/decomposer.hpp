@@ -36,7 +36,12 @@ Decomposition decompose_topk_routing(const TopKRouting& kernel, const GpuSpec& g
 
 // ---- pieces -------------------------------------------------------------------------------------
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// Neither is negative. Most CPUs divide 32 bits in a third of the time of 64.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  const std::int64_t sum = a + b - 1;
+  if (((sum | b) >> 32) != 0) return sum / b;
+  return static_cast<std::uint32_t>(sum) / static_cast<std::uint32_t>(b);
+}
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 /// The smallest power of two that is not below `value`.
 constexpr std::int64_t power_of_two_at_least(std::int64_t value) {

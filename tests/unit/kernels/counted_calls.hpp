@@ -1,5 +1,5 @@
 // How often prices went through SynPerf's pipeline: the linker sends calls of FlashAttention-3's
-// decomposer and of schedule() through counters (tests/CMakeLists.txt). What is scheduled are
+// decomposer and of placed_load() through counters (tests/CMakeLists.txt). What is scheduled are
 // launches, which only decomposers make.
 #pragma once
 

@@ -201,6 +201,39 @@ TEST(Schedule, SmsPartitionTheTasksExactly) {
     for (const SmLoad& sm : placed.sms) tasks += sm.tasks;
     ASSERT_EQ(tasks, launch.task_count()) << "trial " << trial;
     ASSERT_EQ(load.total, sum) << "trial " << trial;
+    ASSERT_EQ(total_of(launch), sum) << "trial " << trial;
+  }
+}
+
+// 11 on 4 SMs: one has three. Three on 4 SMs: the busiest pipe by pipe, whoever has it.
+TEST(PlacedLoad, NeedsNoListOfSmsWhereNobodyWaits) {
+  const PlacedLoad equal = placed_load(launch_of({{busy_task(10), 11}}), toy_gpu(4, 2));
+  EXPECT_EQ(equal.load.busiest, busy_task(30));
+  EXPECT_EQ(equal.load.total, busy_task(110));
+  EXPECT_EQ(equal.load.busiest_tasks, 3);
+  EXPECT_EQ(equal.waves, 11.0 / 8);
+  const PlacedLoad few = placed_load(
+      launch_of({{{.tensor_ops = 7, .xu_ops = 1}, 2}, {{.xu_ops = 5}, 1}}), toy_gpu(4, 1));
+  EXPECT_EQ(few.load.busiest, (Task{.tensor_ops = 7, .xu_ops = 5}));
+  EXPECT_EQ(few.load.total, (Task{.tensor_ops = 14, .xu_ops = 7}));
+  EXPECT_EQ(few.load.busiest_tasks, 1);
+}
+
+TEST(PlacedLoad, IsTheScheduleSummedUp) {
+  std::mt19937 engine(20261128);
+  for (int trial = 0; trial < 2000; ++trial) {
+    Launch launch = random_launch(engine);
+    if (trial % 3 == 0) launch.tasks.resize(1);
+    if (trial % 3 == 0 && !launch.costs.empty()) launch.costs.resize(1);
+    const GpuSpec gpu = toy_gpu(trial % 4 == 0 ? 2000 : 1 + trial % 17, 1 + trial % 3);
+    const SmSchedule placed = schedule(launch, gpu);
+    const LoadSummary summed = summarise(placed);
+    const PlacedLoad load = placed_load(launch, gpu);
+    ASSERT_EQ(load.load.total, summed.total) << "trial " << trial;
+    ASSERT_EQ(load.load.busiest, summed.busiest) << "trial " << trial;
+    ASSERT_EQ(load.load.busiest_tasks, summed.busiest_tasks) << "trial " << trial;
+    ASSERT_EQ(load.resident, placed.resident) << "trial " << trial;
+    ASSERT_EQ(load.waves, placed.waves) << "trial " << trial;
   }
 }
 
