@@ -72,8 +72,9 @@ void refill(const Launch& launch, std::span<const std::uint64_t> ticks,
 
 }  // namespace
 
-void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, SmSchedule& result) {
-  const CtaSlots slots{result.sms.size(), static_cast<std::size_t>(result.resident)};
+void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, int resident,
+                          std::vector<SmLoad>& sms) {
+  const CtaSlots slots{sms.size(), static_cast<std::size_t>(resident)};
   const std::vector<std::uint64_t> ticks = ticks_of(launch, gpu, slots);
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < ticks.size(); ++i) {
@@ -83,9 +84,9 @@ void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, SmSchedule& 
   }
   const CalendarWindows windows(slots, *std::ranges::max_element(ticks), sum / count);
   if (windows.fit<std::uint32_t>()) {
-    refill(launch, ticks, SlotCalendar<std::uint32_t>(slots, windows), result.sms);
+    refill(launch, ticks, SlotCalendar<std::uint32_t>(slots, windows), sms);
   } else {
-    refill(launch, ticks, SlotCalendar<std::uint64_t>(slots, windows), result.sms);
+    refill(launch, ticks, SlotCalendar<std::uint64_t>(slots, windows), sms);
   }
 }
 

@@ -7,7 +7,8 @@
 namespace foretoken {
 
 /// The first CTAs fill the SMs in turn, layer by layer; every other one goes where one retires.
-/// `result`: empty SMs, and how many CTAs are resident on each.
-void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, SmSchedule& result);
+/// `sms`: empty, `resident` CTAs at once on each.
+void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, int resident,
+                          std::vector<SmLoad>& sms);
 
 }  // namespace foretoken

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "kernels/tasks/least_loaded_heap.hpp"
 #include "kernels/tasks/refill.hpp"
@@ -178,6 +179,52 @@ std::optional<LoadSummary> summary_without_sms(const Launch& launch, std::int64_
   return summary;
 }
 
+void place(const Launch& launch, const GpuSpec& gpu, const Residency& residency,
+           std::vector<SmLoad>& sms) {
+  sms.assign(static_cast<std::size_t>(gpu.sm_count), {});
+  const std::int64_t ctas = residency.ctas;
+  // Persistent CTAs that fill whole rounds of SMs take tiles exactly as SMs take equal CTAs.
+  switch (launch.scheduling) {
+    case Scheduling::hardware:
+      if (launch.tasks.size() == 1 || ctas <= residency.slots) {
+        deal_in_turn(launch, sms);
+      } else {
+        refill_on_retirement(launch, gpu, residency.resident, sms);
+      }
+      break;
+    case Scheduling::persistent: {
+      std::vector<SmLoad> workers(static_cast<std::size_t>(std::max<std::int64_t>(1, ctas)));
+      deal_in_turn(launch, workers);
+      for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+        SmLoad& sm = sms[worker % sms.size()];
+        add(sm, workers[worker].sum, 1);
+        sm.tasks += workers[worker].tasks - 1;
+      }
+      break;
+    }
+    case Scheduling::stream_k:
+      cut_into_runs(launch, ctas, [&](const Task& task, std::int64_t cta, std::int64_t count) {
+        add(sms[static_cast<std::size_t>(cta) % sms.size()], task, count);
+      });
+      break;
+    case Scheduling::least_loaded:
+      place_on_least_loaded(launch, sms);
+      break;
+  }
+}
+
+LoadSummary summed_up(std::span<const SmLoad> sms) {
+  SmLoad total;
+  Task busiest;
+  std::int64_t busiest_tasks = 0;
+  for (const SmLoad& sm : sms) {
+    add(total, sm.sum);
+    busiest = most_of(busiest, sm.sum);
+    busiest_tasks = std::max(busiest_tasks, sm.tasks);
+  }
+  return {total.sum, busiest, busiest_tasks};
+}
+
 }  // namespace
 
 int resident_ctas(const LaunchShape& shape, const GpuSpec& gpu) {
@@ -205,59 +252,26 @@ double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu) {
 
 SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
   const Residency residency(launch, gpu);
-  const std::int64_t ctas = residency.ctas, slots = residency.slots;
   SmSchedule result;
-  result.sms.resize(static_cast<std::size_t>(gpu.sm_count));
   result.resident = residency.resident;
   result.waves = residency.waves();
-  // Persistent CTAs that fill whole rounds of SMs take tiles exactly as SMs take equal CTAs.
-  switch (launch.scheduling) {
-    case Scheduling::hardware:
-      if (launch.tasks.size() == 1 || ctas <= slots) {
-        deal_in_turn(launch, result.sms);
-      } else {
-        refill_on_retirement(launch, gpu, result);
-      }
-      break;
-    case Scheduling::persistent: {
-      std::vector<SmLoad> workers(static_cast<std::size_t>(std::max<std::int64_t>(1, ctas)));
-      deal_in_turn(launch, workers);
-      for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-        SmLoad& sm = result.sms[worker % result.sms.size()];
-        add(sm, workers[worker].sum, 1);
-        sm.tasks += workers[worker].tasks - 1;
-      }
-      break;
-    }
-    case Scheduling::stream_k:
-      cut_into_runs(launch, ctas, [&](const Task& task, std::int64_t cta, std::int64_t count) {
-        add(result.sms[static_cast<std::size_t>(cta) % result.sms.size()], task, count);
-      });
-      break;
-    case Scheduling::least_loaded:
-      place_on_least_loaded(launch, result.sms);
-      break;
-  }
+  place(launch, gpu, residency, result.sms);
   return result;
 }
 
-LoadSummary summarise(const SmSchedule& schedule) {
-  SmLoad total;
-  Task busiest;
-  std::int64_t busiest_tasks = 0;
-  for (const SmLoad& sm : schedule.sms) {
-    add(total, sm.sum);
-    busiest = most_of(busiest, sm.sum);
-    busiest_tasks = std::max(busiest_tasks, sm.tasks);
-  }
-  return {total.sum, busiest, busiest_tasks};
-}
+LoadSummary summarise(const SmSchedule& schedule) { return summed_up(schedule.sms); }
 
 PlacedLoad placed_load(const Launch& launch, const GpuSpec& gpu) {
   const Residency residency(launch, gpu);
-  const auto summary = summary_without_sms(launch, gpu.sm_count);
-  return {summary ? *summary : summarise(schedule(launch, gpu)), residency.resident,
-          residency.waves()};
+  PlacedLoad result{{}, residency.resident, residency.waves()};
+  if (const auto summary = summary_without_sms(launch, gpu.sm_count)) {
+    result.load = *summary;
+    return result;
+  }
+  static thread_local std::vector<SmLoad> sms;  // kept: getting it takes as long as a small launch
+  place(launch, gpu, residency, sms);
+  result.load = summed_up(sms);
+  return result;
 }
 
 Task total_of(const Launch& launch) {

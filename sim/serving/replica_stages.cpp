@@ -10,9 +10,10 @@
 namespace foretoken {
 
 std::span<const BatchShape> Replica::shapes_of(const Slot& slot) {
-  shapes_.clear();
-  for (const Batch& batch : slot.batches) {
-    BatchShape& shape = shapes_.emplace_back(batch.shape);
+  shapes_.resize(slot.batches.size());  // lists of sequences keep their memory
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    BatchShape& shape = shapes_[i];
+    shape = slot.batches[i].shape;
     shape.tokens = std::max(shape.tokens, replayed_tokens(config_.host, shape));
   }
   return shapes_;

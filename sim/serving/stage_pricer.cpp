@@ -156,7 +156,9 @@ StagePricer::TemplateKey StagePricer::key_of(const BatchShape& batch, bool has_p
 
 StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   if (ranks.size() > 1) return run_together(ranks);
-  const BatchShape batch = share_of_prompts(ranks.front(), layout_);
+  BatchShape share;
+  if (layout_.prefill_context > 1) share = share_of_prompts(ranks.front(), layout_);
+  const BatchShape& batch = layout_.prefill_context > 1 ? share : ranks.front();
   Template& step = template_for(routed_[drawn_].template_of,
                                 key_of(batch, exchanges_prompts(batch)), batch, StagePart::all);
   price_slots(step, batch.attention);

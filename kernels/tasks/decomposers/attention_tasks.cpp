@@ -7,9 +7,6 @@
 namespace foretoken {
 namespace {
 
-/// Softmax on the FMA pipes, a score: running maximum, scale and subtract, sum, conversion.
-constexpr double softmax_fma_per_score = 4.0;
-
 void append_run(std::vector<SliceRun>& runs, const SequenceSlice& slice, std::int64_t count) {
   if (count <= 0 || slice.query_tokens <= 0) return;
   if (!runs.empty() && runs.back().slice == slice) {
@@ -59,21 +56,6 @@ std::vector<SliceRun> slice_runs(const AttentionLoad& load, LoadPart part) {
 
 DType score_dtype(DType dtype) { return dtype == DType::fp8 ? dtype : activation_dtype(dtype); }
 
-KeySpan visible_keys(const SequenceSlice& slice, std::int64_t first_query, std::int64_t end_query,
-                     bool is_causal, std::int64_t window) {
-  const std::int64_t before = slice.context_tokens - slice.query_tokens;  // keys of earlier steps
-  KeySpan span{0, slice.context_tokens};
-  if (is_causal) span.end = std::clamp<std::int64_t>(before + end_query, 0, slice.context_tokens);
-  if (window > 0) {
-    span.begin = std::clamp<std::int64_t>(before + first_query + 1 - window, 0, span.end);
-  }
-  return span;
-}
-
-std::int64_t overlap(const KeySpan& a, const KeySpan& b) {
-  return std::max<std::int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
-}
-
 AttentionTile attention_tile(const Attention& kernel, std::int64_t rows, std::int64_t keys_step) {
   const double dim = kernel.head_dim;
   return {.rows = rows,
@@ -82,18 +64,6 @@ AttentionTile attention_tile(const Attention& kernel, std::int64_t rows, std::in
           .value_dim = dim,
           .query_bytes = dim * bytes_per_element(score_dtype(kernel.dtype)),
           .key_bytes = 2 * dim * bytes_per_element(kernel.kv_dtype)};
-}
-
-Task attention_task(const AttentionTile& tile, std::int64_t keys) {
-  const auto rows = static_cast<double>(tile.rows);
-  const auto steps = static_cast<double>(ceil_div(keys, tile.keys_step));
-  const double scores = rows * steps * static_cast<double>(tile.keys_step);
-  Task task;
-  task.tensor_ops = 2 * scores * (tile.score_dim + tile.value_dim);
-  task.fma_ops = softmax_fma_per_score * scores + rows * steps * tile.value_dim;  // and rescaling
-  task.xu_ops = scores + rows * steps + rows;  // exp2 of scores and rescalings, 1/sum
-  task.bytes_loaded = rows * tile.query_bytes + static_cast<double>(keys) * tile.key_bytes;
-  return task;
 }
 
 }  // namespace foretoken

@@ -3,6 +3,7 @@
 // decompose().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,6 +42,10 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   const std::int64_t sum = a + b - 1;
   if (((sum | b) >> 32) != 0) return sum / b;
   return static_cast<std::uint32_t>(sum) / static_cast<std::uint32_t>(b);
+}
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  if (((a | b) >> 32) != 0) return a / b;
+  return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
 }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 /// The smallest power of two that is not below `value`.
@@ -86,10 +91,20 @@ struct KeySpan {
 };
 
 /// Keys that the queries [first, end) of a slice see together.
-KeySpan visible_keys(const SequenceSlice& slice, std::int64_t first_query, std::int64_t end_query,
-                     bool is_causal, std::int64_t window);
+inline KeySpan visible_keys(const SequenceSlice& slice, std::int64_t first_query,
+                            std::int64_t end_query, bool is_causal, std::int64_t window) {
+  const std::int64_t before = slice.context_tokens - slice.query_tokens;  // keys of earlier steps
+  KeySpan span{0, slice.context_tokens};
+  if (is_causal) span.end = std::clamp<std::int64_t>(before + end_query, 0, slice.context_tokens);
+  if (window > 0) {
+    span.begin = std::clamp<std::int64_t>(before + first_query + 1 - window, 0, span.end);
+  }
+  return span;
+}
 /// Keys from `first` to `last` that lie in both.
-std::int64_t overlap(const KeySpan& a, const KeySpan& b);
+inline std::int64_t overlap(const KeySpan& a, const KeySpan& b) {
+  return std::max<std::int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
+}
 
 /// A tile of query rows that walks keys in steps.
 struct AttentionTile {
@@ -104,8 +119,21 @@ struct AttentionTile {
 /// The tile of a kernel with separate keys and values of one size.
 AttentionTile attention_tile(const Attention& kernel, std::int64_t rows, std::int64_t keys_step);
 
+/// Softmax on the FMA pipes, a score: running maximum, scale and subtract, sum, conversion.
+inline constexpr double softmax_fma_per_score = 4.0;
+
 /// Operations at tile granularity (a started step is a whole step), bytes of the keys themselves.
-Task attention_task(const AttentionTile& tile, std::int64_t keys);
+inline Task attention_task(const AttentionTile& tile, std::int64_t keys) {
+  const auto rows = static_cast<double>(tile.rows);
+  const auto steps = static_cast<double>(ceil_div(keys, tile.keys_step));
+  const double scores = rows * steps * static_cast<double>(tile.keys_step);
+  Task task;
+  task.tensor_ops = 2 * scores * (tile.score_dim + tile.value_dim);
+  task.fma_ops = softmax_fma_per_score * scores + rows * steps * tile.value_dim;  // and rescaling
+  task.xu_ops = scores + rows * steps + rows;  // exp2 of scores and rescalings, 1/sum
+  task.bytes_loaded = rows * tile.query_bytes + static_cast<double>(keys) * tile.key_bytes;
+  return task;
+}
 
 /// FlashInfer's merge of split-KV partial results: `chunks` partials a row, runs of rows.
 struct MergeRun {

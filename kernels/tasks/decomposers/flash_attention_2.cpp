@@ -227,13 +227,19 @@ Decomposition decompose_flash_attention_2(const Attention& kernel, const GpuSpec
   const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
   std::vector<MergeRun> merges;
   std::vector<TaskGroup> one;
+  launch.tasks.reserve(runs.size() + 16);  // and the tiles of a prompt
   for (const SliceRun& run : runs) {
     const SequenceSlice& slice = run.slice;
     one.clear();
-    for (std::int64_t t = 0; t < ceil_div(slice.query_tokens * group, tile_q); ++t) {
+    const std::int64_t tiles = ceil_div(slice.query_tokens * group, tile_q);
+    for (std::int64_t t = 0; t < tiles; ++t) {
       const std::int64_t end = std::min(slice.query_tokens, ceil_div((t + 1) * tile_q, group));
       const KeySpan seen =
           visible_keys(slice, t * tile_q / group, end, kernel.causal, kernel.window);
+      if (splits == 1) {
+        append_tasks(one, attention_task(tile, seen.size()), 1);
+        continue;
+      }
       const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_kv), splits) * tile_kv;
       for (std::int64_t s = 0; s < splits; ++s) {
         const std::int64_t begin = seen.begin + s * share;
@@ -241,7 +247,9 @@ Decomposition decompose_flash_attention_2(const Attention& kernel, const GpuSpec
       }
     }
     append_list(launch.tasks, one, run.count);
-    merges.push_back({run.count * slice.query_tokens * kernel.query_heads, splits});
+    if (splits > 1) {
+      merges.push_back({run.count * slice.query_tokens * kernel.query_heads, splits});
+    }
   }
   Decomposition result;
   result.plan =

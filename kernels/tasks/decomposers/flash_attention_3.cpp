@@ -148,8 +148,8 @@ class Fa3 {
     for (std::int64_t t = tiles(slice); t-- > 0;) {
       const std::int64_t end =
           std::min(slice.query_tokens, ceil_div((t + 1) * tile_.query, group_));
-      const KeySpan seen =
-          visible_keys(slice, t * tile_.query / group_, end, kernel_.causal, kernel_.window);
+      const KeySpan seen = visible_keys(slice, floor_div(t * tile_.query, group_), end,
+                                        kernel_.causal, kernel_.window);
       if (parts == 1) {
         append_tasks(out, attention_task(cost, seen.size()), 1);
         continue;

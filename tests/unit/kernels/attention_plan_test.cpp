@@ -43,7 +43,8 @@ TEST(attention_plan, is_made_and_scheduled_for_every_price) {
     counted_calls() = {};
     static_cast<void>(predictor->predict(attention(slices), h100));
     EXPECT_EQ(counted_calls().flash_attention_3, 1);
-    EXPECT_GE(counted_calls().schedules, 1);
+    // Joining the parts of split sequences takes what it takes, whichever SM does it.
+    EXPECT_EQ(counted_calls().schedules, 1);
   }
 }
 
