@@ -134,6 +134,10 @@ std::vector<std::string_view> column_names() {
   return names;
 }
 
+bool is_on_paper(std::string_view column) {
+  return column == without_network || paper_variant(column) != nullptr;
+}
+
 std::shared_ptr<const Predictor> shipped_predictor(const std::string& column,
                                                    const ColumnSettings& settings) {
   Value options;

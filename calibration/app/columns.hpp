@@ -44,6 +44,8 @@ FamilyTraining within(FamilyTraining training, const Fold& fold);
 
 /// All of them, in the order of the table.
 std::vector<std::string_view> column_names();
+/// Whether it goes by the paper's analysis of a kernel (paper_family.hpp).
+bool is_on_paper(std::string_view column);
 /// As the program prices. Throws ConfigError for a name that is no shipped column.
 std::shared_ptr<const Predictor> shipped_predictor(const std::string& column,
                                                    const ColumnSettings& settings);

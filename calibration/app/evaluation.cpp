@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
-#include <limits>
+#include <span>
 
 #include "calibration/app/judged_tables.hpp"
 #include "calibration/app/processes.hpp"
@@ -19,8 +19,6 @@ namespace {
 
 /// Rows of a fold that judge at most, and where networks are trained for each of many folds.
 constexpr std::size_t rows_judged = 20'000, rows_judged_quickly = 3'000;
-
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 template <class Number>
 std::string packed(const std::vector<Number>& numbers) {
@@ -130,15 +128,26 @@ void Evaluation::run_folds() {
       jobs.push_back({&tables_[i], &fold});
     }
   }
+  const bool are_trained = trains_again(split_);
+  const auto groups = priced_together(columns_, are_trained);
   const std::vector<std::string> answers =
-      in_processes(jobs.size() * columns_.size(), settings_.jobs, [&](std::size_t i) {
-        return packed(prices(jobs[i / columns_.size()], columns_[i % columns_.size()]));
+      in_processes(jobs.size() * groups.size(), settings_.jobs, [&](std::size_t i) {
+        const Job& job = jobs[i / groups.size()];
+        std::vector<std::string> names;
+        for (const std::size_t column : groups[i % groups.size()]) {
+          names.push_back(columns_[column]);
+        }
+        return packed(fold_prices(names, *job.table, *job.fold, are_trained, column_settings_));
       });
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    std::vector<std::vector<RowPrice>> by_column;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      by_column.push_back(unpacked<RowPrice>(answers[job * columns_.size() + i]));
-      if (columns_[i] == "synperf") add_promises(jobs[job], by_column.back());
+    std::vector<std::vector<RowPrice>> by_column(columns_.size());
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      const auto prices = unpacked<RowPrice>(answers[job * groups.size() + group]);
+      const std::size_t rows = prices.size() / groups[group].size();
+      for (std::size_t i = 0; i < groups[group].size(); ++i) {
+        const auto own = std::span(prices).subspan(i * rows, rows);
+        by_column[groups[group][i]].assign(own.begin(), own.end());
+      }
     }
     judge(jobs[job], by_column);
   }
@@ -200,35 +209,10 @@ std::vector<Fold> Evaluation::judging_folds(const FamilyTable& table) const {
   return folds;
 }
 
-std::vector<Evaluation::RowPrice> Evaluation::prices(const Job& job, const std::string& column) {
-  const FamilyTable& table = *job.table;
-  PriceKernel trained;
-  std::shared_ptr<const Predictor> shipped;
-  if (trains_again(split_)) {
-    trained = trained_prices(column, table, *job.fold, column_settings_);
-  } else {
-    shipped = shipped_predictor(column, column_settings_);
-  }
-  std::vector<RowPrice> answers;
-  for (const std::size_t row : job.fold->judged) {
-    const GpuSpec& gpu = specs_.find(table.gpus[static_cast<std::size_t>(table.rows[row].gpu)]);
-    RowPrice& answer = answers.emplace_back(RowPrice{nothing, nothing});
-    try {
-      if (trained) {
-        answer.seconds = trained(table.kernels[row], gpu);
-        continue;
-      }
-      const Prediction price = shipped->predict(table.kernels[row], gpu);
-      answer.seconds = price.time.value();
-      if (price.origin == Origin::learned) answer.promised = price.expected_error;
-    } catch (const PredictionError&) {
-      continue;  // it has no price
-    }
-  }
-  return answers;
-}
-
 void Evaluation::judge(const Job& job, const std::vector<std::vector<RowPrice>>& by_column) {
+  const auto synperf = std::ranges::find(columns_, "synperf") - columns_.begin();
+  if (synperf < std::ssize(columns_))
+    add_promises(job, by_column[static_cast<std::size_t>(synperf)]);
   for (std::size_t i = 0; i < job.fold->judged.size(); ++i) {
     const FamilyTable& table = *job.table;
     const FamilyRow& data = table.rows[job.fold->judged[i]];
@@ -288,7 +272,7 @@ void Evaluation::run_steps() {
   std::vector<std::vector<RowPrice>> by_column;
   for (const std::string& answer : answers) {
     std::vector<RowPrice>& prices = by_column.emplace_back();
-    for (const double seconds : unpacked<double>(answer)) prices.push_back({seconds, nothing});
+    for (const double seconds : unpacked<double>(answer)) prices.push_back({seconds, std::nan("")});
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     add({"step", steps_fold().name, steps_[i].gpu, steps_[i].kind}, steps_[i].measured, i,

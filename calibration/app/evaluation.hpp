@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/app/columns.hpp"
+#include "calibration/app/fold_prices.hpp"
 #include "calibration/app/left_out.hpp"
 #include "calibration/app/load_datasets.hpp"
 #include "calibration/evaluate/measured_steps.hpp"
@@ -50,10 +50,6 @@ class Evaluation {
     const FamilyTable* table;
     const Fold* fold;
   };
-  struct RowPrice {
-    double seconds;   // NaN: none
-    double promised;  // expected error; NaN: not by networks that learned from the GPU
-  };
   struct Table {
     std::vector<std::size_t> columns;  // of columns_
     EvaluationReport report;
@@ -63,7 +59,6 @@ class Evaluation {
   void run_left_out(const FamilyTable& table);
   void run_steps();
   [[nodiscard]] std::vector<Fold> judging_folds(const FamilyTable& table) const;
-  std::vector<RowPrice> prices(const Job& job, const std::string& column);
   void judge(const FamilyTable& table, const LeftOutPrice& price, EvaluationReport& report) const;
   void judge(const Job& job, const std::vector<std::vector<RowPrice>>& by_column);
   void add(const EvaluationReport::Line& line, double measured, std::size_t i,
@@ -80,7 +75,6 @@ class Evaluation {
   std::vector<MeasuredStep> steps_;
   std::vector<Table> answers_;
   std::vector<PromisedLaunch> promised_;
-  GpuSpecs specs_;
 };
 
 }  // namespace foretoken

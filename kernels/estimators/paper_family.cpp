@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <optional>
 
+#include "hardware/known_part.hpp"
 #include "kernels/estimators/features.hpp"
 #include "kernels/kernel_work.hpp"
 
@@ -19,6 +21,20 @@ const std::vector<std::string> mio_names = {"memory_total_bytes",         "memor
                                             "memory_l2_cycles",           "memory_max_sm_bytes",
                                             "memory_max_sm_dram_cycles",  "memory_max_sm_l2_cycles",
                                             "memory_max_sm_shared_cycles"};
+
+/// The same for every variant, of which each asks twice; only the last kernel's is kept.
+const KernelFeatures& analysis_of(const Kernel& kernel, const GpuSpec& gpu) {
+  struct Analysis {
+    Kernel kernel;
+    GpuSpec gpu;
+    KernelFeatures features;
+  };
+  thread_local std::optional<Analysis> last;
+  if (!last || last->kernel != kernel || !same_part(last->gpu, gpu)) {
+    last = Analysis{kernel, gpu, analyze(decompose(kernel, gpu), gpu)};
+  }
+  return last->features;
+}
 
 class PaperFamily final : public EstimatorFamily {
  public:
@@ -39,7 +55,7 @@ class PaperFamily final : public EstimatorFamily {
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const KernelFeatures f = analyze(decompose(kernel, gpu), gpu);
+    const KernelFeatures& f = analysis_of(kernel, gpu);
     const double cycles =
         std::max({f.tensor.max_sm_cycles, f.fma.max_sm_cycles, f.xu.max_sm_cycles});
     const double math = has_math_ ? cycles / gpu.clock.value() : 0;
@@ -51,7 +67,7 @@ class PaperFamily final : public EstimatorFamily {
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    const KernelFeatures f = analyze(decompose(kernel, gpu), gpu);
+    const KernelFeatures& f = analysis_of(kernel, gpu);
     if (has_math_) {
       for (const PipeFeatures& pipe : {f.tensor, f.fma, f.xu}) {
         for (const double value :
