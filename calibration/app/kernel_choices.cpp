@@ -87,12 +87,11 @@ void add_grids(const StreamKReport& report, Choices& choices) {
 void add_library_tiles(Choices& choices) {
   choices.title("cuBLAS's own tile on an H200, by voting trees (the very tile, layers left out)");
   for (const std::string format : {"bf16", "fp8"}) {
-    const TileProfileFit fit =
-        fit_tile_profile(fmt::format("calibration/datasets/h200/gemm_{}.csv.gz", format),
-                         fmt::format("calibration/datasets/h100/cublas_choices_{}.csv.gz", format));
-    choices.add(
-        "cublas " + format, fit.held_out.tile, format, tenths(fit.held_out.tile),
-        fmt::format("as many rounds of as large a tile {}", tenths(fit.held_out.same_rounds)));
+    const TileScore held_out = score_tile_profile(
+        fmt::format("calibration/datasets/h200/gemm_{}.csv.gz", format),
+        fmt::format("calibration/datasets/h100/cublas_choices_{}.csv.gz", format));
+    choices.add("cublas " + format, held_out.tile, format, tenths(held_out.tile),
+                fmt::format("as many rounds of as large a tile {}", tenths(held_out.same_rounds)));
   }
 }
 

@@ -21,18 +21,24 @@ struct Cut {
 class Grower {
  public:
   Grower(const std::vector<std::vector<float>>& rows, const std::vector<int>& labels, int leaf_min)
-      : rows_(rows),
+      : columns_(rows[0].size(), std::vector<float>(rows.size())),
         labels_(labels),
         leaf_min_(leaf_min),
-        label_count_(static_cast<std::size_t>(*std::ranges::max_element(labels)) + 1) {}
+        label_count_(static_cast<std::size_t>(*std::ranges::max_element(labels)) + 1),
+        is_below_(rows.size()) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (std::size_t feature = 0; feature < columns_.size(); ++feature) {
+        columns_[feature][row] = rows[row][feature];
+      }
+    }
+  }
 
   std::vector<TreeNode> grow() {
-    std::vector<Order> orders(rows_[0].size(), Order(rows_.size()));
+    std::vector<Order> orders(columns_.size(), Order(labels_.size()));
     for (std::size_t feature = 0; feature < orders.size(); ++feature) {
       std::iota(orders[feature].begin(), orders[feature].end(), 0);
-      std::ranges::stable_sort(orders[feature], {}, [&](std::int32_t row) {
-        return rows_[static_cast<std::size_t>(row)][feature];
-      });
+      std::ranges::stable_sort(orders[feature], {},
+                               [&](std::int32_t row) { return value(row, feature); });
     }
     grow_node(std::move(orders));
     return std::move(nodes_);
@@ -40,7 +46,7 @@ class Grower {
 
  private:
   [[nodiscard]] float value(std::int32_t row, std::size_t feature) const {
-    return rows_[static_cast<std::size_t>(row)][feature];
+    return columns_[feature][static_cast<std::size_t>(row)];
   }
   [[nodiscard]] std::size_t label(std::int32_t row) const {
     return static_cast<std::size_t>(labels_[static_cast<std::size_t>(row)]);
@@ -56,16 +62,32 @@ class Grower {
     nodes_.push_back({-1, 0, static_cast<std::int32_t>(most - counts.begin())});
     if (cut.feature < 0) return;
     const auto feature = static_cast<std::size_t>(cut.feature);
-    std::vector<Order> above(orders.size());
-    for (std::size_t i = 0; i < orders.size(); ++i) {
-      const auto is_below = [&](std::int32_t row) { return value(row, feature) <= cut.threshold; };
-      const auto middle = std::stable_partition(orders[i].begin(), orders[i].end(), is_below);
-      above[i].assign(middle, orders[i].end());
-      orders[i].erase(middle, orders[i].end());
+    std::size_t count_above = 0;
+    for (const std::int32_t row : orders[0]) {
+      const bool is_below = value(row, feature) <= cut.threshold;
+      is_below_[static_cast<std::size_t>(row)] = is_below;
+      count_above += is_below ? 0 : 1;
     }
+    std::vector<Order> above(orders.size());
+    for (std::size_t i = 0; i < orders.size(); ++i) above[i] = split_off(orders[i], count_above);
     grow_node(std::move(orders));
     nodes_[self] = {cut.feature, cut.threshold, static_cast<std::int32_t>(nodes_.size())};
     grow_node(std::move(above));
+  }
+
+  /// Takes the `count` rows out of `order` that are not below, each side in order.
+  [[nodiscard]] Order split_off(Order& order, std::size_t count) const {
+    Order above(count + 1);
+    std::size_t kept = 0, moved = 0;
+    for (const std::int32_t row : order) {
+      const bool is_below = is_below_[static_cast<std::size_t>(row)] != 0;
+      order[kept] = above[moved] = row;  // one of both is written over: no branch to guess
+      kept += is_below ? 1 : 0;
+      moved += is_below ? 0 : 1;
+    }
+    order.resize(kept);
+    above.resize(count);
+    return above;
   }
 
   /// A cut must beat the node itself: more of the same labels on each side.
@@ -104,10 +126,11 @@ class Grower {
     }
   }
 
-  const std::vector<std::vector<float>>& rows_;
+  std::vector<std::vector<float>> columns_;  // by feature: a scan reads one of them
   const std::vector<int>& labels_;
   int leaf_min_;
   std::size_t label_count_;
+  std::vector<char> is_below_;  // by row, of the cut at hand
   std::vector<TreeNode> nodes_;
 };
 

@@ -198,33 +198,62 @@ TileScore score(const TileProfile& profile, const std::vector<ProfiledGemm>& row
   return result;
 }
 
-}  // namespace
+/// What a file of profiled launches says.
+struct Profiled {
+  std::vector<ProfiledGemm> rows;
+  int sm_count = 0;
+  std::string gpu, cublas;
+};
 
-TileProfileFit fit_tile_profile(const std::filesystem::path& csv_path,
-                                const std::filesystem::path& answers_path) {
-  CsvRows csv(csv_path);
-  const std::vector<ProfiledGemm> rows = read_rows(csv);
+Profiled read_profiled(const std::filesystem::path& path) {
+  CsvRows csv(path);
+  Profiled read;
+  read.rows = read_rows(csv);
   const std::string sms(csv.provenance("sm_count"));
-  const int sm_count = sms.empty() ? 0 : std::stoi(sms);
-  if (rows.empty() || sm_count <= 0) {
-    throw ConfigError({csv_path.string()},
+  read.sm_count = sms.empty() ? 0 : std::stoi(sms);
+  if (read.rows.empty() || read.sm_count <= 0) {
+    throw ConfigError({path.string()},
                       "holds no profiled tile, or no '# sm_count' line: measure it with "
                       "foretoken-measure");
   }
-  std::vector<ProfiledGemm> seen;
-  std::vector<ProfiledGemm> held_out;
-  for (const ProfiledGemm& row : rows) (row.is_held_out ? held_out : seen).push_back(row);
-  std::vector<AnsweredGemm> answers, seen_answers;
-  if (!answers_path.empty()) answers = read_answers(answers_path);
+  read.gpu = csv.provenance("gpu");
+  read.cublas = csv.provenance("cublas");
+  return read;
+}
+
+std::vector<AnsweredGemm> read_any_answers(const std::filesystem::path& path) {
+  return path.empty() ? std::vector<AnsweredGemm>() : read_answers(path);
+}
+
+/// Of a profile grown without the held-out layouts.
+TileScore held_out_score(const Profiled& launches, const std::vector<AnsweredGemm>& answers) {
+  std::vector<ProfiledGemm> seen, held_out;
+  for (const ProfiledGemm& row : launches.rows) (row.is_held_out ? held_out : seen).push_back(row);
+  std::vector<AnsweredGemm> seen_answers;
   std::ranges::copy_if(answers, std::back_inserter(seen_answers),
                        [](const AnsweredGemm& answer) { return !is_held_out_shape(answer.shape); });
+  if (seen.empty()) return {};
+  return score(grow(seen, seen_answers, launches.sm_count), held_out, launches.sm_count);
+}
+
+}  // namespace
+
+TileScore score_tile_profile(const std::filesystem::path& csv,
+                             const std::filesystem::path& answers) {
+  return held_out_score(read_profiled(csv), read_any_answers(answers));
+}
+
+TileProfileFit fit_tile_profile(const std::filesystem::path& csv,
+                                const std::filesystem::path& answers_path) {
+  const Profiled launches = read_profiled(csv);
+  const std::vector<AnsweredGemm> answers = read_any_answers(answers_path);
   TileProfileFit fit;
   fit.answers = static_cast<std::int64_t>(answers.size());
-  fit.rows = static_cast<std::int64_t>(rows.size());
-  fit.gpu = csv.provenance("gpu");
-  fit.cublas = csv.provenance("cublas");
-  if (!seen.empty()) fit.held_out = score(grow(seen, seen_answers, sm_count), held_out, sm_count);
-  fit.profile = grow(rows, answers, sm_count);
+  fit.rows = static_cast<std::int64_t>(launches.rows.size());
+  fit.gpu = launches.gpu;
+  fit.cublas = launches.cublas;
+  fit.held_out = held_out_score(launches, answers);
+  fit.profile = grow(launches.rows, answers, launches.sm_count);
   return fit;
 }
 
