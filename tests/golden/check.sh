@@ -2,7 +2,8 @@
 # Runs one example and holds what it prints against its golden file, byte for byte.
 #
 #   check.sh FORETOKEN report NAME            simulate examples/NAME.toml --json  =  tests/golden/NAME.json,
-#                                             and the resolved scenario again: identical files
+#                                             and the resolved scenario again: identical files, and a page
+#                                             (where the program was built with pages) that tells the same
 #   check.sh FORETOKEN output NAME            the arguments in examples/NAME.cmd  =  tests/golden/NAME.txt
 #                                             (what it writes goes below $work)
 #   check.sh PROGRAM program NAME             another program without arguments  =  tests/golden/NAME.txt
@@ -35,7 +36,15 @@ case $kind in
     "$foretoken" simulate "examples/$name.toml" --json --out "$work/first" | sed "s|$(pwd -P)/||g" >"$work/actual"
     compare "$work/actual" "tests/golden/$name.json"
     [ "$bless" = --bless ] && exit 0
-    "$foretoken" simulate "$work/first/scenario.toml" --quiet --out "$work/second"
+    again=("$foretoken" simulate "$work/first/scenario.toml" --quiet --out "$work/second")
+    if "${again[@]}" --report "$work/page.html" 2>"$work/errors"; then
+      python3 tests/golden/check_page.py "$work/page.html" "$work/actual" "$name"
+    elif grep -q 'built without' "$work/errors"; then
+      "${again[@]}"
+    else
+      cat "$work/errors" >&2
+      exit 1
+    fi
     diff -r "$work/first" "$work/second" >&2 || {
       echo "examples/$name.toml: running the resolved scenario again gives other bytes." >&2
       exit 1
