@@ -28,6 +28,7 @@ RuleScope read_scope(TableReader table) {
   RuleScope scope;
   table.read("sources", scope.sources);
   table.read("versions", scope.versions);
+  table.read("days", scope.days);
   table.read("engines", scope.engines);
   table.read("models", scope.models);
   table.read("systems", scope.systems);
@@ -92,8 +93,9 @@ bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
          prefill_attention_ranks.value_or(has_prefill_ranks) == has_prefill_ranks &&
          is_among(formats, point.gemm_format) && point.layout.tensor >= tensor_at_least &&
          begins_with_any(sources, point.source) && begins_with_any(versions, point.version) &&
-         is_among(engines, point.engine) && is_among(models, model) &&
-         point.users >= users_at_least && (users_below == 0 || point.users < users_below) &&
+         begins_with_any(days, point.day) && is_among(engines, point.engine) &&
+         is_among(models, model) && point.users >= users_at_least &&
+         (users_below == 0 || point.users < users_below) &&
          (decode_workers == 0 || point.layout.workers == decode_workers) &&
          point.prompt_tokens >= prompt_at_least &&
          (prompt_below == 0 || point.prompt_tokens < prompt_below) &&

@@ -27,6 +27,7 @@ namespace foretoken {
 /// Which rows a rule is for: every condition that is given has to be met.
 struct RuleScope {
   std::vector<std::string> sources, versions;   // beginnings
+  std::vector<std::string> days;                // beginnings, of those they were measured on
   std::vector<std::string> engines, models;     // models by their names here
   std::vector<std::string> systems;             // as the rows call them: "h100_sxm"
   std::vector<std::string> formats;             // of products, as the rows call them: "nvfp4"

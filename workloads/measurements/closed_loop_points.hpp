@@ -29,6 +29,7 @@ struct MeasuredLayout {
 
 struct ClosedLoopPoint {
   std::string id, source;               // of the row; the file it was collected from
+  std::string day;                      // it was measured on: "2026-01-14"; "" = not said
   std::string engine, version;          // "vllm", "0.12.0"
   std::string model;                    // Hugging Face id
   std::string system;                   // "h100_sxm"

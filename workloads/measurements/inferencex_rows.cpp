@@ -39,7 +39,7 @@ class InferenceXReader final : public ClosedLoopReader {
     ClosedLoopPoint point;
     point.id = id();
     point.position = rows_.position();
-    point.source = text(date_);
+    point.source = point.day = text(date_);
     point.model = rows_.text(model_);
     point.system = text(gpu_);
     point.engine = engine_ < 0 ? "vllm" : text(engine_);  // whose client writes such files

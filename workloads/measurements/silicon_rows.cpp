@@ -115,6 +115,8 @@ class SiliconReader final : public ClosedLoopReader {
     point.id = id();
     point.position = rows_.position();
     point.source = source_of(rows_.text(source_));
+    point.day =
+        part(rows_.text(source_), "measured").substr(0, std::string_view("2026-01-14").size());
     point.engine = rows_.text(engine_);
     point.version = rows_.text(version_);
     point.model = rows_.text(model_);

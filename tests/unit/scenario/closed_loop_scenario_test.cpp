@@ -180,6 +180,22 @@ TEST(UnclearDrafts, AreRowsOfOneConfigurationFarApart) {
   EXPECT_TRUE(points_with_unclear_drafts(points, knows_one).empty()) << "that one drafts";
 }
 
+TEST(ServerSettings, RulesKnowTheDayOfAMeasurement) {
+  const ServerSettings servers = settings_of(
+      "[[rule]]\nabout = \"a\"\nwhere = { days = [\"2026-01\"] }\n"
+      "[rule.engine]\nsequences_max = 7\n");
+  ClosedLoopPoint point = a_point();
+  const auto has_rule = [&] {
+    return to_toml(*servers.scenario(point).find("engine")).find("sequences_max = 7") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(has_rule()) << "not said";
+  point.day = "2026-01-14";
+  EXPECT_TRUE(has_rule());
+  point.day = "2025-12-15";
+  EXPECT_FALSE(has_rule());
+}
+
 TEST(ServerSettings, RulesReachThePoolsOfThoseApart) {
   const ServerSettings servers = settings_of(
       "[[rule]]\nabout = \"a\"\nwhere = { decode_workers = 3, users_below = 9 }\n"

@@ -51,7 +51,8 @@ std::string row(const std::string& id, const std::string& rest) {
 
 TEST(ClosedLoopPoints, AreReadAndTheRestIsListed) {
   const ClosedLoopPoints loaded = load({
-      row("a", "0.12.0,agg,16,4,,,0,,,,,100.5"),
+      "a,source_file=x.csv; silicon_concurrency=16; measured=2026-01-14T00:00:00.000Z,"
+      "0.12.0,agg,16,4,,,0,,,,,100.5",
       "b,source_file=x.csv,0.12.0,agg,16,4,,,,,,,,1",
       row("c", "0.12.0,agg,4,4,,,,,,,,2"),
       row("d", "0.12.0,agg,16,4,,,,,,,,0"),
@@ -59,6 +60,7 @@ TEST(ClosedLoopPoints, AreReadAndTheRestIsListed) {
   ASSERT_EQ(loaded.points.size(), 1U);
   const ClosedLoopPoint& point = loaded.points.front();
   EXPECT_EQ(point.source, "x.csv");
+  EXPECT_EQ(point.day, "2026-01-14");
   EXPECT_EQ(point.gemm_format, "fp8");
   EXPECT_EQ(point.users, 16);
   EXPECT_EQ(point.layout.tensor, 4);
