@@ -41,6 +41,11 @@ constexpr auto aliases = std::to_array<Alias>({
     {"flashinfer", KernelSource::flashinfer_fa2},
     {"fused_moe", KernelSource::triton},
     {"torch_flash", KernelSource::flash_attention_2},
+    // TensorRT-LLM's tables name the flow that calls: experts are CUTLASS's but for Blackwell's
+    // own.
+    {"moe_torch_flow_min_latency", KernelSource::trtllm},
+    {"moe_torch_flow", KernelSource::cutlass},
+    {"torch_flow", KernelSource::automatic},
     {"torch", KernelSource::cublas},
     {"cublas", KernelSource::cublas},
     {"default", KernelSource::automatic},

@@ -14,12 +14,7 @@ DType parse_table_dtype(const CsvRows& rows, int column) {
 Implementation table_implementation(std::string_view source_name, Framework framework) {
   Implementation implementation;
   implementation.framework = framework;
-  // TensorRT-LLM's tables name the flow that calls a kernel, and the kernel only where it has more
-  // than one: "torch_flow", "moe_torch_flow_cutlass".
-  constexpr std::string_view flow = "torch_flow";
-  std::string name(source_name);
-  if (const std::size_t at = name.find(flow); at != std::string::npos) name.erase(at, flow.size());
-  implementation.source = find_kernel_source(name).value_or(KernelSource::automatic);
+  implementation.source = find_kernel_source(source_name).value_or(KernelSource::automatic);
   return implementation;
 }
 

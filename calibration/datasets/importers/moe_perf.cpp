@@ -15,15 +15,6 @@ Routing table_routing(const CsvRows& rows, int column) {
   return parse_routing(text, rows.position());
 }
 
-/// TensorRT-LLM's tables name the flow that calls CUTLASS's experts, or DeepGEMM's.
-Implementation experts_implementation(std::string_view source, Framework framework) {
-  Implementation implementation = table_implementation(source, framework);
-  if (framework == Framework::trtllm && implementation.source == KernelSource::automatic) {
-    implementation.source = KernelSource::cutlass;
-  }
-  return implementation;
-}
-
 /// Formats of TensorRT-LLM's tables that nothing here prices: 4-bit weights by names of their own.
 bool is_unpriced(std::string_view dtype) { return dtype.starts_with("w4a"); }
 
@@ -50,7 +41,7 @@ void import_moe_perf(const MeasuredFile& file, SampleSink& sink) {
     moe.ep = static_cast<int>(rows.integer(ep));
     moe.ungated = are_published_without_gate(moe);
     moe.routing = table_routing(rows, distribution);
-    moe.implementation = experts_implementation(rows.text(source), file.framework);
+    moe.implementation = table_implementation(rows.text(source), file.framework);
     std::string layout = moe_layout(moe);
     sink.add({std::move(moe), file.gpu, Seconds(rows.number(latency) * 1e-3),
               std::string(rows.text(source)), "aiconfigurator", std::move(layout)});

@@ -126,6 +126,14 @@ TEST(TrtllmKernels, ExpertsAreCutlasssUnlessBlackwellHasItsOwn) {
   EXPECT_EQ(family(moe, "b200-sxm"), "moe_cutlass");
 }
 
+TEST(TrtllmKernels, TablesNameTheFlowThatCalls) {
+  EXPECT_EQ(find_kernel_source("torch_flow"), KernelSource::automatic);
+  EXPECT_EQ(find_kernel_source("moe_torch_flow"), KernelSource::cutlass);
+  EXPECT_EQ(find_kernel_source("moe_torch_flow_nongated"), KernelSource::cutlass);
+  EXPECT_EQ(find_kernel_source("moe_torch_flow_min_latency"), KernelSource::trtllm);
+  EXPECT_EQ(find_kernel_source("sglang_torch_linear"), KernelSource::cublas);
+}
+
 // Contexts of 65,536 fp8 keys on an L40S: the busiest SM walks one alone, so that a second sequence
 // beside it costs nothing; of 16-bit keys, split over all SMs, it costs their bytes again.
 TEST(TrtllmKernels, WholeContextsLeaveSmsIdle) {
