@@ -47,9 +47,7 @@ void import_gemm_perf(const MeasuredFile& file, SampleSink& sink) {
   const int source = rows.column("kernel_source"), dtype = rows.column("gemm_dtype"),
             m = rows.column("m"), n = rows.column("n"), k = rows.column("k"),
             latency = rows.column("latency");
-  const bool finds_scales = file.framework == Framework::trtllm;
-  const ScaleTimes scale_times =
-      finds_scales ? ScaleTimes(file.path) : ScaleTimes(std::filesystem::path());
+  const ScaleTimes scale_times(file.path);
   while (rows.next()) {
     Gemm gemm;
     gemm.m = rows.integer(m);
@@ -58,7 +56,7 @@ void import_gemm_perf(const MeasuredFile& file, SampleSink& sink) {
     gemm.dtype = parse_table_dtype(rows, dtype);
     gemm.implementation = table_implementation(rows.text(source), file.framework);
     std::optional<double> milliseconds = rows.number(latency);
-    if (finds_scales && gemm.dtype == DType::fp8) {
+    if (file.framework == Framework::trtllm && gemm.dtype == DType::fp8) {
       milliseconds = scale_times.taken_off(*milliseconds, gemm);
       if (!milliseconds) continue;
     }
