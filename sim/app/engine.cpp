@@ -62,7 +62,7 @@ Value presets_value(const GpuSpec& gpu, const ParallelLayout& layout) {
   for (const std::string& name : engine_preset_names()) {
     const EnginePreset preset = load_engine_preset(name, {});
     Value settings;
-    for (const PresetSetting& setting : preset.settings(gpu, layout)) {
+    for (const PresetSetting& setting : preset.settings({gpu, layout})) {
       settings.set(setting.key, setting.value);
     }
     value.set(name, ValueObject{{"product", preset.product},
@@ -88,7 +88,7 @@ int list_presets(const EngineArguments& arguments) {
     const EnginePreset preset = load_engine_preset(name, {});
     columns.push_back({name, Align::left});
     products.push_back(preset.product + " " + preset.version);
-    settings.push_back(preset.settings(gpu, parallel));
+    settings.push_back(preset.settings({gpu, parallel}));
     for (const PresetSetting& setting : settings.back()) {
       if (std::ranges::find(keys, setting.key) == keys.end()) keys.push_back(setting.key);
     }

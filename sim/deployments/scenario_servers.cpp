@@ -143,8 +143,7 @@ class ServerWriter {
     const Value table = resolved_engine_table(scenario_);
     const EnginePreset preset =
         launcher_.preset.of_version(launcher_.preset.nearest_version(scenario_.engine.version), {});
-    const std::vector<PresetSetting> presets =
-        preset.settings(scenario_.cluster.gpu, scenario_.deployment.layout);
+    const std::vector<PresetSetting> presets = preset.settings(preset_place(scenario_));
     const Value plain = resolved_engine_table(Scenario());
     for (const auto& [key, value] : std::get<ValueObject>(table.data)) {
       if (std::ranges::find(untold_keys, key) != untold_keys.end()) continue;

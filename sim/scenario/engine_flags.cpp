@@ -108,7 +108,8 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
     if (flag.is_key()) out.flags.push_back(flag.name);
   }
   if (preset == nullptr) return out;
-  const std::vector<PresetSetting> settings = preset->settings(gpu, layout);
+  const std::vector<PresetSetting> settings =
+      preset->settings({gpu, layout, out.table.find("speculative") != nullptr});
   const bool is_other_scheduler = has_own_scheduler(out.table, settings);
   for (const PresetSetting& setting : settings) {
     if (out.table.find(setting.key) != nullptr) continue;

@@ -50,8 +50,9 @@ std::optional<Value> EngineFlag::value_here(const Value& value, std::string& pro
   return std::nullopt;
 }
 
-bool PresetGroup::holds(const GpuSpec& gpu, const ParallelLayout& layout,
-                        std::string_view version) const {
+bool PresetGroup::holds(const PresetPlace& place, std::string_view version) const {
+  const GpuSpec& gpu = place.gpu;
+  const ParallelLayout& layout = place.layout;
   return gpu.memory_capacity >= memory_at_least &&
          (memory_below <= Bytes(0.0) || gpu.memory_capacity < memory_below) &&
          (gpu_is_not.empty() || gpu.name.find(gpu_is_not) == std::string::npos) &&
@@ -59,6 +60,7 @@ bool PresetGroup::holds(const GpuSpec& gpu, const ParallelLayout& layout,
          (compute_below == 0 || gpu.compute_capability < compute_below) &&
          layout.tensor >= tensor_parallel_at_least &&
          layout.pipeline >= pipeline_parallel_at_least &&
+         (!needs_speculation || place.speculates) &&
          (version_at_least.empty() || !is_older(version, version_at_least)) &&
          (version_before.empty() || is_older(version, version_before));
 }
@@ -79,6 +81,7 @@ std::string PresetGroup::condition() const {
   if (pipeline_parallel_at_least > 0) {
     parts.push_back(fmt::format("pipeline parallel from {}", pipeline_parallel_at_least));
   }
+  if (needs_speculation) parts.emplace_back("with speculative decoding");
   if (!version_at_least.empty()) parts.push_back("version from " + version_at_least);
   if (!version_before.empty()) parts.push_back("version before " + version_before);
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -92,11 +95,10 @@ std::optional<Framework> EnginePreset::framework() const {
   return name == nullptr ? std::nullopt : parse_enum<Framework>(*name);
 }
 
-std::vector<PresetSetting> EnginePreset::settings(const GpuSpec& gpu,
-                                                  const ParallelLayout& layout) const {
+std::vector<PresetSetting> EnginePreset::settings(const PresetPlace& place) const {
   std::vector<PresetSetting> chosen;
   for (const PresetGroup& group : groups) {
-    if (!group.holds(gpu, layout, version)) continue;
+    if (!group.holds(place, version)) continue;
     for (const PresetSetting& setting : group.settings) {
       const auto earlier = std::ranges::find(chosen, setting.key, &PresetSetting::key);
       if (earlier == chosen.end()) {

@@ -27,6 +27,13 @@ struct PresetSetting {
   bool is_scheduler_option = false;
 };
 
+/// What the conditions of a preset's settings ask for.
+struct PresetPlace {
+  const GpuSpec& gpu;
+  const ParallelLayout& layout;
+  bool speculates = false;  // tokens are drafted and verified
+};
+
 /// Settings and where they hold: every condition that is given has to be met.
 struct PresetGroup {
   Bytes memory_at_least, memory_below;          // of a GPU; 0 = any
@@ -34,10 +41,10 @@ struct PresetGroup {
   int compute_at_least = 0, compute_below = 0;  // GpuSpec::compute_capability; 0 = any
   int tensor_parallel_at_least = 0, pipeline_parallel_at_least = 0;
   std::string version_at_least, version_before;  // of the engine; "" = any
+  bool needs_speculation = false;                // key speculative; false = with and without
   std::vector<PresetSetting> settings;
 
-  [[nodiscard]] bool holds(const GpuSpec& gpu, const ParallelLayout& layout,
-                           std::string_view version) const;
+  [[nodiscard]] bool holds(const PresetPlace& place, std::string_view version) const;
   /// "GPUs from 70 GiB, but a100"; "" = everywhere.
   [[nodiscard]] std::string condition() const;
 };
@@ -71,9 +78,8 @@ struct EnginePreset {
 
   /// Whose kernels run; nullopt where the preset leaves that open.
   [[nodiscard]] std::optional<Framework> framework() const;
-  /// One value a key: what is set on this GPU and layout.
-  [[nodiscard]] std::vector<PresetSetting> settings(const GpuSpec& gpu,
-                                                    const ParallelLayout& layout) const;
+  /// One value a key: what is set there.
+  [[nodiscard]] std::vector<PresetSetting> settings(const PresetPlace& place) const;
   /// The same of another version ("" = of this one). Throws ConfigError at `asked_at` for one that
   /// it does not describe; "0.32.1" is described where "0.32" is.
   [[nodiscard]] EnginePreset of_version(const std::string& wanted,

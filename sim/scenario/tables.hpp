@@ -97,6 +97,8 @@ void append_options(Value& table, const Value& options);
 void read_layout(TableReader& table, Scenario& scenario);
 /// The preset that the scenario names, which it must, at the version that it names.
 EnginePreset preset_of(const Scenario& scenario);
+/// Where its settings hold; refers to `scenario`.
+PresetPlace preset_place(const Scenario& scenario);
 void append_layout(Value& table, const Scenario& scenario);
 std::vector<KeyNote> layout_notes();
 /// A group of the cluster's nodes by name; nullopt: there is none, which is reported.

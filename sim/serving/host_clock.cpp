@@ -5,8 +5,12 @@
 namespace foretoken {
 
 Seconds HostClock::delay(Seconds now, Seconds gpu_time, const HostWork& work) {
-  const Seconds preparation = costs_.step + costs_.sequence * static_cast<double>(work.sequences) +
-                              costs_.request * static_cast<double>(work.admissions);
+  Seconds preparation = costs_.step + costs_.sequence * static_cast<double>(work.sequences) +
+                        costs_.request * static_cast<double>(work.admissions);
+  if (!has_used_all_ && work.tokens >= costs_.first_use_tokens) {
+    has_used_all_ = true;
+    preparation += costs_.first_use;
+  }
   const Seconds launching = costs_.launch * static_cast<double>(work.launches) +
                             costs_.layer * static_cast<double>(work.layers) +
                             costs_.graph_launch * static_cast<double>(work.graph_launches);

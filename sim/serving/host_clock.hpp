@@ -15,6 +15,7 @@ namespace foretoken {
 /// What one step gives the CPU to do.
 struct HostWork {
   std::int64_t sequences = 0, admissions = 0;
+  std::int64_t tokens = 0;          // new ones
   std::int64_t launches = 0;        // of single kernels
   std::int64_t layers = 0;          // whose kernels these are
   std::int64_t graph_launches = 0;  // of graphs
@@ -30,6 +31,8 @@ class HostClock {
   /// A step is scheduled at `now` that takes the GPU `gpu_time`. Returns by how much longer it
   /// takes because of the CPU. Calls come in order of time.
   Seconds delay(Seconds now, Seconds gpu_time, const HostWork& work);
+  /// The engine starts anew: what is compiled on first use is to be compiled again.
+  void restart() { has_used_all_ = false; }
   /// The GPU has ended that step.
   void step_ended(Seconds now) { last_end_ = now; }
 
@@ -39,9 +42,10 @@ class HostClock {
 
  private:
   HostSettings costs_;
-  Seconds free_;            // the CPU has launched everything so far
-  Seconds last_start_;      // of the step before, on the GPU
-  Seconds last_end_{-1.0};  // likewise
+  bool has_used_all_ = false;  // costs_.first_use is spent
+  Seconds free_;               // the CPU has launched everything so far
+  Seconds last_start_;         // of the step before, on the GPU
+  Seconds last_end_{-1.0};     // likewise
   Seconds worked_, waited_;
 };
 

@@ -242,6 +242,7 @@ void Replica::reset() {
   FORETOKEN_CHECK(by_id_.empty(), "replica {} starts anew with {} requests", config_.id.value,
                   by_id_.size());
   ++life_;
+  host_.restart();
   past_prefixes_ = prefix_totals();
   past_host_ = host_totals();
   past_images_ = encoder_totals();

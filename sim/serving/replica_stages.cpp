@@ -44,6 +44,7 @@ Seconds Replica::host_delay(const Slot& slot) {
   for (const Batch& batch : slot.batches) {
     work.sequences += static_cast<std::int64_t>(batch.entries.size());
     work.admissions += batch.admissions;
+    work.tokens += batch.shape.tokens;
     if (batch.empty()) continue;
     is_captured = is_captured && replayed_tokens(config_.host, batch.shape) > 0;
     has_prefill = has_prefill || batch.shape.attention.prefill.sequences > 0;

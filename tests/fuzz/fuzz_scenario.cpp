@@ -47,7 +47,10 @@ void check_preset(const std::uint8_t* data, std::size_t size) {
   const MemoryFile file(data, size);
   try {
     const EnginePreset preset = load_engine_preset(file.path(), {});
-    for (const char* gpu : {"h100-sxm", "l40s"}) preset.settings(load_gpu(gpu, {}), {});
+    for (const char* name : {"h100-sxm", "l40s"}) {
+      const GpuSpec gpu = load_gpu(name, {});
+      preset.settings({gpu, {}, true});
+    }
   } catch (const ConfigError&) {
     return;
   }

@@ -255,14 +255,18 @@ void keep_over_preset(const Scenario& scenario, Value& engine) {
   Value all;
   write_keys(scenario, true, all);
   const EnginePreset preset = preset_of(scenario);
-  for (const PresetSetting& setting :
-       preset.settings(scenario.cluster.gpu, scenario.deployment.layout)) {
+  for (const PresetSetting& setting : preset.settings(preset_place(scenario))) {
     const Value* value = all.find(setting.key);
     if (value != nullptr && engine.find(setting.key) == nullptr) engine.set(setting.key, *value);
   }
 }
 
 }  // namespace
+
+PresetPlace preset_place(const Scenario& scenario) {
+  return {scenario.cluster.gpu, scenario.deployment.layout,
+          scenario.engine.speculative.has_value()};
+}
 
 EnginePreset preset_of(const Scenario& scenario) {
   return load_engine_preset(scenario.engine.preset, {}).of_version(scenario.engine.version, {});

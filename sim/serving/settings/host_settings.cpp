@@ -6,7 +6,7 @@ HostSettings HostSettings::here(double stretch) const {
   HostSettings out = *this;
   for (const auto member :
        {&HostSettings::step, &HostSettings::sequence, &HostSettings::request, &HostSettings::launch,
-        &HostSettings::layer, &HostSettings::graph_launch}) {
+        &HostSettings::layer, &HostSettings::graph_launch, &HostSettings::first_use}) {
     out.*member = this->*member * stretch / speed;
   }
   for (const auto member : {&HostSettings::gap, &HostSettings::front_end_request,
@@ -18,7 +18,8 @@ HostSettings HostSettings::here(double stretch) const {
 }
 
 bool HostSettings::is_free() const {
-  for (const Seconds time : {step, sequence, request, launch, layer, graph_launch, gap}) {
+  for (const Seconds time :
+       {step, sequence, request, launch, layer, graph_launch, first_use, gap}) {
     if (time > Seconds(0.0)) return false;
   }
   return true;
@@ -64,6 +65,17 @@ const Keys<HostSettings>& host_keys() {
        &S::graph_launch,
        {.range = not_negative(), .quiet = true},
        "CPU time to launch a captured step as one CUDA graph."},
+      {"host_first_use",
+       &S::first_use,
+       {.range = not_negative(), .quiet = true},
+       "CPU time of a replica's first step with at least host_first_use_tokens new tokens: kernels "
+       "that are compiled, tuned or downloaded when they are first needed. Everybody waits for it. "
+       "A warm-up before the load hides it, and most servers have one."},
+      {"host_first_use_tokens",
+       &S::first_use_tokens,
+       {.range = not_negative(), .quiet = true},
+       "New tokens of a step from which on it needs those kernels: full chunks of prompts, say, "
+       "where the warm-up had short ones. 0: the first step of all."},
       {"front_end_request",
        &S::front_end_request,
        {.range = not_negative(), .quiet = true},

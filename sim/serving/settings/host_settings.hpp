@@ -2,6 +2,7 @@
 // unless the scenario or its preset says otherwise.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/base/keys.hpp"
@@ -26,8 +27,10 @@ struct HostSettings {
   Seconds launch;        // each kernel launched on its own
   Seconds layer;         // each layer of a step that is launched so: the engine's Python around it
   Seconds graph_launch;  // a captured step, or each attention between captured pieces of one
-  Seconds gap;           // after every step, on top and never hidden
-  double speed = 1.0;    // of this CPU; 2 halves all of the above but the gap
+  Seconds first_use;     // once, the first step of first_use_tokens new tokens or more
+  std::int64_t first_use_tokens = 0;
+  Seconds gap;                    // after every step, on top and never hidden
+  double speed = 1.0;             // of this CPU; 2 halves all of the above but the gap
   bool async_scheduling = false;  // the next step is prepared while this one runs
   PipelineFill pipeline_fill = PipelineFill::any_time;
   std::vector<int> cuda_graph_sizes;  // tokens of a step; empty = every kernel is launched

@@ -94,6 +94,25 @@ TEST(EngineVersion, SumsTakeTheNormBehindThemAlong) {
             28 * 1024);
 }
 
+// Drafts switched SGLang's overlap scheduler off until they had workers of their own for it.
+TEST(EngineVersion, SglangVerifiesDraftsWithoutOverlapBefore0511) {
+  const std::string drafts = "speculative = { method = \"ngram\", drafts = 2, acceptance = 0.6 }";
+  const auto host = [&](const std::string& version, const std::string& more) {
+    return read({"preset = \"sglang\"", "version = \"" + version + "\"", more}).engine.host;
+  };
+  EXPECT_TRUE(host("0.5.9", "").async_scheduling);
+  EXPECT_FALSE(host("0.5.9", drafts).async_scheduling);
+  EXPECT_EQ(host("0.5.9", "").sequence.value(), 0.0);
+  EXPECT_EQ(host("0.5.9", drafts).sequence.value(), 50e-6);
+  EXPECT_TRUE(host("0.5.11", drafts).async_scheduling);
+  EXPECT_TRUE(host("0.5.9", drafts + "\nasync_scheduling = true").async_scheduling);
+
+  const Scenario scenario = read({"preset = \"sglang\"", drafts, "async_scheduling = true"});
+  const Scenario again =
+      read_scenario(parse_toml(to_toml(resolved_scenario(scenario)), "r.toml"), {"."});
+  EXPECT_TRUE(again.engine.host.async_scheduling);
+}
+
 TEST(EngineVersion, AVersionReadsBackAndTheUserStillWins) {
   const Scenario scenario = read({"preset = \"vllm-v1\"", "version = \"0.12\"",
                                   "async_scheduling = true", "memory_utilization = 0.8"});

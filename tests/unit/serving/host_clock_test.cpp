@@ -52,6 +52,24 @@ TEST(HostClock, LayersOutsideOfGraphsCostTheirPython) {
       520 + 10300 - 4000, 1e-9);
 }
 
+TEST(HostClock, WhatIsCompiledOnFirstUseHoldsUpOneLargeStep) {
+  HostSettings own = costs();
+  own.first_use = Seconds(70.0);
+  own.first_use_tokens = 8192;
+  HostClock clock(own);
+  const auto late = [&clock](double now, std::int64_t tokens) {
+    return us(clock.delay(Seconds(now), of_us(4000), {.sequences = 1, .tokens = tokens}));
+  };
+  EXPECT_NEAR(late(0.0, 8191), 520, 1e-9);
+  EXPECT_NEAR(late(1.0, 8192), 70e6 + 520, 1e-4);
+  EXPECT_NEAR(late(100.0, 16384), 520, 1e-4);
+  clock.restart();
+  EXPECT_NEAR(late(200.0, 16384), 70e6 + 520, 1e-4);
+  // A CPU twice as fast compiles in half the time.
+  own.speed = 2.0;
+  EXPECT_NEAR(own.here(1.0).first_use.value(), 35.0, 1e-12);
+}
+
 TEST(HostClock, AnAsynchronousEnginePreparesWhileTheGpuWorks) {
   HostSettings own = costs();
   own.async_scheduling = true;
