@@ -20,6 +20,7 @@ enum class OperatorKind {
   head_projection,  // latent attention: each head's own in -> out features, for decodes
   attention,
   activation,  // SiLU(gate) * up, or GELU in place of SiLU, which costs the same
+  addition,    // of two results of that width, or a gate's product with one, which costs the same
   topk_routing,
   experts,  // the routed experts together
   key_indexer,

@@ -63,6 +63,12 @@ Vertex add_dense_mlp(GraphBuilder& graph, const Transformer& model, int layer, V
                    {activation});
 }
 
+/// What stands beside the routed experts, token by token.
+Operator moe_addition(std::string_view role, const Transformer& model) {
+  return {
+      .kind = OperatorKind::addition, .role = role, .in_features = model.hidden, .of_moe = true};
+}
+
 /// The expert that every token passes. It runs first; the routed experts' result is added to its
 /// partial sum, and both are reduced at once.
 Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex input) {
@@ -79,8 +85,9 @@ Vertex add_shared_expert(GraphBuilder& graph, const Transformer& model, Vertex i
   const Vertex down = graph.add(
       of_moe(linear_operator("shared_down_proj", Shard::row, width, model.hidden)), {activation});
   if (!model.moe->shared_gate) return down;
-  return graph.add(
-      of_moe(linear_operator("shared_expert_gate", Shard::replicated, model.hidden, 1)), {down});
+  const Vertex gate = graph.add(
+      of_moe(linear_operator("shared_expert_gate", Shard::replicated, model.hidden, 1)), {input});
+  return graph.add(moe_addition("shared_gating", model), {down, gate});
 }
 
 Vertex add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) {
@@ -98,6 +105,10 @@ Vertex add_experts(GraphBuilder& graph, const Transformer& model, Vertex input) 
     entered = graph.add(
         of_moe(linear_operator("latent_down_proj", Shard::replicated, model.hidden, moe.latent)),
         {input, topk});
+  }
+  // Launched behind the experts; here before them, whose sum over ranks ends the block.
+  if (moe.shared_intermediate > 0) {
+    entered = graph.add(moe_addition("expert_sum", model), {carried, entered});
   }
   const std::int64_t biases = moe.expert_bias ? 2 * moe.intermediate + width : 0;
   const Vertex experts = graph.add(

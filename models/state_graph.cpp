@@ -42,8 +42,8 @@ Vertex add_kimi_gates(GraphBuilder& graph, const Transformer& model, const State
 /// part of it.
 std::int64_t input_width(const StateShape& state) {
   switch (state.kind) {
-    case StateKind::delta_net:  // an output gate, and two numbers a head: decay and step
-      return state.channels() + state.value_width() + 2 * std::int64_t{state.value_heads};
+    case StateKind::delta_net:  // an output gate
+      return state.channels() + state.value_width();
     case StateKind::kimi_delta:  // a step a head
       return state.channels() + state.value_heads;
     case StateKind::mamba2:  // an output gate, and a step a head
@@ -78,15 +78,23 @@ Vertex add_state(GraphBuilder& graph, const Transformer& model, const StateShape
   const Vertex projected = graph.add(
       projection("state_in_proj", Shard::column, model.hidden, input_width(state)), {input});
   Vertex gate = projected;
+  // Two numbers a head, decay and step: a product of its own, in 16 bit whatever the others are in
+  // (vLLM and SGLang, in_proj_ba).
+  if (state.kind == StateKind::delta_net) {
+    Operator gates = linear_operator("state_gates_proj", Shard::column, model.hidden,
+                                     2 * std::int64_t{state.value_heads});
+    gates.part = WeightPart::plain;
+    gate = graph.add(gates, {input});
+  }
   if (state.kind == StateKind::kimi_delta) gate = add_kimi_gates(graph, model, state, input);
   Vertex last = add_convolution(graph, state, projected);
   if (state.kind != StateKind::convolution) {
     last = graph.add(of_state(OperatorKind::state_scan, "state_scan", state, own_parameters(state)),
-                     {last});
+                     {last, gate});
     const bool norms_all = state.kind == StateKind::mamba2;  // one weight for each value
     last = graph.add(of_state(OperatorKind::state_norm, "state_norm", state,
                               norms_all ? state.value_width() : state.value_dim),
-                     {last, gate});
+                     {last, projected, gate});
   }
   return graph.add(
       with_all_reduce(projection("state_out_proj", Shard::row, state.value_width(), model.hidden),

@@ -124,6 +124,10 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
                      .is_cold = false},
           calls, rows_of(op));
       break;
+    case OperatorKind::addition:  // reads two, writes one, as an activation does
+      add(op.role, SiluAndMul{.dim = op.in_features, .dtype = activation_, .is_cold = false}, calls,
+          rows_of(op));
+      break;
     case OperatorKind::topk_routing:
       add(op.role,
           TopKRouting{.experts = model_.moe->experts, .topk = model_.moe->topk, .is_cold = false},

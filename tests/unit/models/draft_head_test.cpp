@@ -51,7 +51,7 @@ TEST(DraftHeads, LaunchWhatVllmLaunches) {
               ElementsAre("embedding_norm", "hidden_norm", "eh_proj", "input_norm", "qkv_proj",
                           "qk_norm", "rope", "kv_write", "attention", "o_proj",
                           "post_attention_norm", "shared_gate_up_proj", "shared_activation",
-                          "shared_down_proj", "router", "topk_routing", "experts"));
+                          "shared_down_proj", "router", "topk_routing", "expert_sum", "experts"));
 }
 
 // EAGLE for 70B: fc 2 x 8192^2 = 134,217,728; QKV 8192 x (64 + 2 x 8) x 128 = 83,886,080; output

@@ -62,7 +62,7 @@ TEST(LayerGraph, LatentAttentionInLaunchOrder) {
               ElementsAre("input_norm", "qkv_a_proj", "q_a_norm", "q_b_proj", "kv_a_norm", "rope",
                           "kv_write", "q_absorb", "attention", "v_up_proj", "o_proj",
                           "post_attention_norm", "shared_gate_up_proj", "shared_activation",
-                          "shared_down_proj", "router", "topk_routing", "experts"));
+                          "shared_down_proj", "router", "topk_routing", "expert_sum", "experts"));
   const auto operators = graph;
   EXPECT_EQ(find(operators, "qkv_a_proj").out_features, 1536 + 512 + 64);
   EXPECT_EQ(find(operators, "qkv_a_proj").shard, Shard::replicated);
@@ -111,7 +111,7 @@ TEST(LayerGraph, SharedExpertRunsFirstAndIsReducedWithTheRoutedOnes) {
   EXPECT_THAT(roles(graph),
               ElementsAre("input_norm", "qkv_proj", "rope", "kv_write", "attention", "o_proj",
                           "post_attention_norm", "shared_gate_up_proj", "shared_activation",
-                          "shared_down_proj", "router", "topk_routing", "experts"));
+                          "shared_down_proj", "router", "topk_routing", "expert_sum", "experts"));
   const auto operators = graph;
   EXPECT_EQ(find(operators, "shared_down_proj").all_reduce, "");
   EXPECT_EQ(find(operators, "experts").all_reduce, "moe_all_reduce");

@@ -29,7 +29,7 @@ TEST(ExpertsApart, TokensGoToTheExpertsAndBack) {
                   "qkv_proj x32", "rope x32", "kv_write x32", "attention x32", "o_proj x32",
                   "attention_all_reduce x32", "post_attention_norm x32", "shared_gate_up_proj x32",
                   "shared_activation x32", "shared_down_proj x32", "router x32", "topk_routing x32",
-                  "expert_dispatch x32", "experts x32", "expert_combine x32",
+                  "expert_sum x32", "expert_dispatch x32", "experts x32", "expert_combine x32",
                   "moe_share_all_gather x32", "final_norm x1", "lm_head x1", "logits_all_gather x1",
                   "sampling x1"));
   // Two GPUs cut each expert, four sets hold two each; all 160 tokens meet there.

@@ -184,14 +184,16 @@ TEST(Generate, DataParallelAttentionSendsTokensToTheExpertsAndBack) {
                   "qkv_proj x32", "rope x32", "kv_write x32", "attention x32", "o_proj x32",
                   "attention_all_reduce x32", "post_attention_norm x32", "shared_gate_up_proj x32",
                   "shared_activation x32", "shared_down_proj x32", "router x32", "topk_routing x32",
-                  "moe_dispatch x32", "experts x32", "moe_combine x32", "moe_share_all_gather x32",
-                  "final_norm x1", "lm_head x1", "logits_all_gather x1", "sampling x1"));
+                  "expert_sum x32", "moe_dispatch x32", "experts x32", "moe_combine x32",
+                  "moe_share_all_gather x32", "final_norm x1", "lm_head x1", "logits_all_gather x1",
+                  "sampling x1"));
   // Attention: half the heads, all of the group's tokens. Router and shared expert: half of the
   // tokens, whole weights.
   EXPECT_EQ(kernel<Gemm>(sequence, "qkv_proj"), (Gemm{100, 3072, 4096}));
   EXPECT_EQ(kernel<Gemm>(sequence, "router"), (Gemm{50, 8, 4096}));
   EXPECT_EQ(kernel<Gemm>(sequence, "shared_gate_up_proj"), (Gemm{50, 2048, 4096}));
   EXPECT_EQ(kernel<SiluAndMul>(sequence, "shared_activation"), (SiluAndMul{50, 1024}));
+  EXPECT_EQ(kernel<SiluAndMul>(sequence, "expert_sum"), (SiluAndMul{50, 4096}));
   const auto experts = kernel<FusedMoe>(sequence, "experts");
   EXPECT_EQ(experts.tokens, 160);
   EXPECT_EQ(experts.ep, 4);

@@ -35,18 +35,20 @@ value_dim = 16
 output_gate = true
 )");
   const KernelSequence sequence = generate(hybrid, {.tensor = 2}, {}, batch_of_100(), 0);
-  EXPECT_THAT(roles(sequence),
-              ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1",
-                          "input_norm x1", "state_in_proj x2", "state_convolution x2",
-                          "state_scan x2", "state_norm x2", "state_out_proj x2",
-                          "state_all_reduce x2", "post_attention_norm x2", "gate_up_proj x2",
-                          "activation x2", "down_proj x2", "mlp_all_reduce x2", "input_norm x1",
-                          "qkv_proj x1", "rope x1", "kv_write x1", "attention x1", "output_gate x1",
-                          "o_proj x1", "attention_all_reduce x1", "post_attention_norm x1",
-                          "gate_up_proj x1", "activation x1", "down_proj x1", "mlp_all_reduce x1",
-                          "final_norm x1", "lm_head x1", "logits_all_gather x1", "sampling x1"));
-  // Queries and keys 2 x 2 x 8, values 4 x 16, a gate as wide, two numbers a head: over two ranks.
-  EXPECT_EQ(kernel<Gemm>(sequence, "state_in_proj"), (Gemm{100, (32 + 64 + 64 + 8) / 2, 64}));
+  EXPECT_THAT(
+      roles(sequence),
+      ElementsAre("embedding x1", "embedding_all_reduce x1", "input_norm x1", "input_norm x1",
+                  "state_in_proj x2", "state_gates_proj x2", "state_convolution x2",
+                  "state_scan x2", "state_norm x2", "state_out_proj x2", "state_all_reduce x2",
+                  "post_attention_norm x2", "gate_up_proj x2", "activation x2", "down_proj x2",
+                  "mlp_all_reduce x2", "input_norm x1", "qkv_proj x1", "rope x1", "kv_write x1",
+                  "attention x1", "output_gate x1", "o_proj x1", "attention_all_reduce x1",
+                  "post_attention_norm x1", "gate_up_proj x1", "activation x1", "down_proj x1",
+                  "mlp_all_reduce x1", "final_norm x1", "lm_head x1", "logits_all_gather x1",
+                  "sampling x1"));
+  // Queries and keys 2 x 2 x 8, values 4 x 16, a gate as wide; two numbers a head: over two ranks.
+  EXPECT_EQ(kernel<Gemm>(sequence, "state_in_proj"), (Gemm{100, (32 + 64 + 64) / 2, 64}));
+  EXPECT_EQ(kernel<Gemm>(sequence, "state_gates_proj"), (Gemm{100, 8 / 2, 64}));
   const StateLoad load{1, 97, 3, 3};
   EXPECT_EQ(
       kernel<StateScan>(sequence, "state_scan"),

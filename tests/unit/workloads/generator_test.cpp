@@ -292,6 +292,21 @@ TEST(Generate, LayersFoldByWindowAndByExperts) {
   EXPECT_EQ(kernel<Gemm>(sequence, "shared_down_proj"), (Gemm{100, 4096, 128}));
   const auto down = std::ranges::find(sequence, "shared_down_proj", &KernelCall::role);
   EXPECT_EQ((down + 1)->role, "router") << "the shared expert's sum is reduced with the others'";
+  EXPECT_EQ(kernel<SiluAndMul>(sequence, "expert_sum"), (SiluAndMul{100, 4096}));
+  EXPECT_EQ(find(sequence, "expert_sum").calls, find(sequence, "experts").calls);
+}
+
+// Qwen's shared experts have a gate of one number a token, whose product is a launch of its own.
+TEST(Generate, AGateOfSharedExpertsIsAProductAndALaunch) {
+  Transformer gated = model("mixtral-8x7b");
+  gated.moe->shared_intermediate = 1024;
+  EXPECT_EQ(std::ranges::count(generate(gated, {}, {}, batch_of_100(), 0), "shared_gating",
+                               &KernelCall::role),
+            0);
+  gated.moe->shared_gate = true;
+  const KernelSequence sequence = generate(gated, {.tensor = 2}, {}, batch_of_100(), 0);
+  EXPECT_EQ(kernel<Gemm>(sequence, "shared_expert_gate"), (Gemm{100, 1, 4096}));
+  EXPECT_EQ(kernel<SiluAndMul>(sequence, "shared_gating"), (SiluAndMul{100, 4096}));
 }
 
 TEST(Generate, NoLogitsNoHead) {
