@@ -165,8 +165,7 @@ int compare(const CompareOptions& options) {
   RunStore store(
       folder / "runs.sqlite",
       question_of(root, options.scenario, {version(), "/proc/self/exe"}, values_of(choices)));
-  ForkingRunner runner(options.jobs,
-                       [&](const RunRequest& request) { return run_row(asked, request); });
+  ForkingRunner runner(options.jobs, row_runner(asked));
   const bool shows_progress = !options.quiet && can_rewrite(stderr);
   const RunHost host = {[](double seconds) {
                           std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

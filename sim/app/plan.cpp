@@ -24,8 +24,7 @@ int plan_here(PlanCommand options, const LaunchSource& launched) {
   const Question question = load_question(options.scenario, options.overrides);
   std::optional<ForkingRunner> runner;
   program.runner = [&](std::size_t jobs) -> ScenarioRunner& {
-    return runner.emplace(jobs,
-                          [&](const RunRequest& request) { return run_row(question, request); });
+    return runner.emplace(jobs, row_runner(question));
   };
   return plan(options, program);
 }

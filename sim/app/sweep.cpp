@@ -26,8 +26,7 @@ int sweep_here(const SweepOptions& options) {
   const Question question = load_question(options.scenario, options.overrides);
   std::optional<ForkingRunner> runner;
   program.runner = [&](std::size_t jobs) -> ScenarioRunner& {
-    return runner.emplace(jobs,
-                          [&](const RunRequest& request) { return run_row(question, request); });
+    return runner.emplace(jobs, row_runner(question));
   };
   program.pause = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

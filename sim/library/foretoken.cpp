@@ -1,9 +1,12 @@
 #include "sim/library/foretoken.hpp"
 
+#include <utility>
+
 #include "sim/base/change.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/choice_complaints.hpp"
 #include "sim/planner/compare/compare.hpp"
+#include "sim/platform/flow_network.hpp"
 #include "sim/processes/forking_runner.hpp"
 
 namespace foretoken {
@@ -32,6 +35,12 @@ Report run_row(const Question& question, const RunRequest& request, const Catalo
   Report report = run_with_intervals(scenario, catalogs, options);
   report.timeline.clear();
   return report;
+}
+
+std::function<Report(const RunRequest&)> row_runner(Question question, Catalogs catalogs) {
+  FlowNetwork::load();
+  return [question = std::move(question), catalogs = std::move(catalogs)](
+             const RunRequest& request) { return run_row(question, request, catalogs); };
 }
 
 template <class Archive>
@@ -69,8 +78,7 @@ Value compare(const Question& question, const std::vector<LayoutChoice>& choices
   check_choices(choices, [&](const RunRequest& request) {
     check_scenario(scenario_of(question, request.changes), catalogs);
   });
-  ForkingRunner runner(
-      slots, [&](const RunRequest& request) { return run_row(question, request, catalogs); });
+  ForkingRunner runner(slots, row_runner(question, catalogs));
   RunStore in_memory(":memory:", "");
   const RunOwner alone = {"", "", 60, [] { return 0.0; }, [](const std::string&) { return false; }};
   const Comparison comparison = compare_layouts(choices, runner, in_memory, alone, {});

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ Report run_with_intervals(const Scenario& scenario, const Catalogs& catalogs = {
 /// changes on top. The report without its timeline, which is most of it and which nobody lays side
 /// by side with another.
 Report run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs = {});
+
+/// run_row() for the children of a ForkingRunner. Loads SimGrid, which they then share.
+std::function<Report(const RunRequest&)> row_runner(Question question, Catalogs catalogs = {});
 
 /// Prices kernels, each an object as in kernels/kernel_case.hpp; one answer for each, in order, as
 /// KernelPricer::answer() gives it. The first mistake is thrown.

@@ -1,8 +1,8 @@
 // Two clocks that agree: the event heap decides what comes next, SimGrid decides when flows end.
 // While no flow is active nothing in SimGrid can happen, so events are handled one after the other
-// without asking it (its clock is brought up before a flow starts and when the run ends). While
-// flows are active, SimGrid is asked to wake us at the heap's next date and handles what ends
-// before. Handlers are called from the heap only, so every call has a place in (date, sequence).
+// without asking it; its clock is brought up before a flow starts. While flows are active, SimGrid
+// is asked to wake us at the heap's next date and handles what ends before. Handlers are called
+// from the heap only, so every call has a place in (date, sequence).
 #include "sim/platform/platform.hpp"
 
 #include <algorithm>
@@ -190,11 +190,12 @@ class Platform::Impl final : FlowListener, EventHandler {
   /// Moves on to the next event's date if no flow can end before; false: SimGrid will wake us.
   bool skip_ahead() {
     if (pacer_ != nullptr) return keep_pace();
+    const bool has_flows = network_.active_flows() > 0;
     if (heap_.empty()) {
-      if (network_.clock() < now_) network_.wake_at(now_);
+      if (has_flows && network_.clock() < now_) network_.wake_at(now_);
       return false;
     }
-    if (network_.active_flows() > 0) {
+    if (has_flows) {
       network_.wake_at(heap_.next_date());
       return false;
     }

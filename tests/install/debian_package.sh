@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # debian_package.sh BUILD SOURCE: packs BUILD as it stands into a .deb, whose dependencies apt finds, and
-# runs the quickstart from a fresh root that holds nothing but what is in it.
+# runs a scenario from a fresh root that holds nothing but what is in it: one whose KV caches cross a network, so that
+# the packed program has to find SimGrid's module.
 set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d)
@@ -24,13 +25,16 @@ for file in bin/foretoken share/man/man1/foretoken.1 share/bash-completion/compl
   [ -s "$root/usr/$file" ] || fail "$file is not in it"
 done
 cd "$work"
-"$root/usr/bin/foretoken" simulate "$source/examples/quickstart.toml" --json >packed.json
-"$build/foretoken" simulate "$source/examples/quickstart.toml" --json >built.json
+run=(simulate "$source/examples/disaggregated.toml" --set workload.requests=20 --json)
+"$root/usr/bin/foretoken" "${run[@]}" >packed.json
+"$build/foretoken" "${run[@]}" >built.json
+grep -q '"flows": [1-9]' packed.json || fail "nothing crossed the network"
 cmp packed.json built.json || fail "the packed program answers otherwise"
 package=$(find "$root/usr/lib" -name '_foretoken*.so' -printf '%h\n')
 if [ -n "$package" ]; then
   PYTHONPATH=$(dirname "$package") python3 -c "
 import foretoken, json
-assert foretoken.simulate('$source/examples/quickstart.toml') == json.load(open('packed.json'))"
+report = foretoken.simulate('${run[1]}', set=['${run[3]}'])
+assert report == json.load(open('packed.json'))"
 fi
 echo "$(basename "$deb"): $(du -k "$deb" | cut -f1) KiB"

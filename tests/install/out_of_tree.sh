@@ -27,6 +27,8 @@ done
 out=$("$work/custom_predictor/custom_predictor" "$source/examples/quickstart.toml")
 expect "its predictor prices a kernel" '"origin":"analytic"' "$out"
 expect "its predictor prices a simulation" 'TPOT \{"mean":' "$out"
+out=$("$work/custom_predictor/custom_predictor" "$source/examples/disaggregated.toml")
+expect "what crosses a network finds SimGrid's module" 'TPOT \{"mean":' "$out"
 
 out=$("$work/custom_scheduler/custom_scheduler" "$source/examples/quickstart.toml")
 first=$(grep '^vllm_v1' <<<"$out" | sed 's/^[^{]*//')

@@ -172,8 +172,11 @@ TEST(Events, SimGridLeavesTheSignalHandlersAlone) {
   struct sigaction before[3], after[3];
   const int signals[3] = {SIGINT, SIGSEGV, SIGBUS};
   for (int i = 0; i < 3; ++i) sigaction(signals[i], nullptr, &before[i]);
-  Platform platform(nvswitch_cluster(1));
+  Platform platform(nvswitch_cluster(2));
+  Recorder recorder(platform);
+  platform.send({0}, {1}, Bytes(giga), recorder, 1);  // SimGrid starts with the first flow
   platform.run();
+  EXPECT_EQ(platform.counters().flows, 1u);
   for (int i = 0; i < 3; ++i) {
     sigaction(signals[i], nullptr, &after[i]);
     EXPECT_EQ(after[i].sa_handler, before[i].sa_handler);
