@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "sim/base/embedded_toml.hpp"
 #include "sim/base/toml.hpp"
 
 namespace foretoken {
@@ -31,8 +32,8 @@ const EmbeddedFile* find_spec(std::span<const EmbeddedFile> files, std::string_v
   return found == files.end() ? nullptr : &*found;
 }
 
-Value parse_spec(const EmbeddedFile& file, std::string_view folder) {
-  return parse_toml(file.text, fmt::format("hardware/specs/{}/{}.toml", folder, file.stem));
+const Value& parse_spec(const EmbeddedFile& file, std::string_view folder) {
+  return parse_embedded(file, fmt::format("hardware/specs/{}/{}.toml", folder, file.stem));
 }
 
 Value load_spec_file(const std::string& path, std::string_view kind,

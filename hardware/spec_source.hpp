@@ -30,7 +30,7 @@ std::vector<std::string> spec_names(std::span<const EmbeddedFile> files);
 const EmbeddedFile* find_spec(std::span<const EmbeddedFile> files, std::string_view name);
 
 /// Parses an embedded file; its positions read "hardware/specs/<folder>/<name>.toml:line:column".
-Value parse_spec(const EmbeddedFile& file, std::string_view folder);
+const Value& parse_spec(const EmbeddedFile& file, std::string_view folder);
 
 /// Parses a user's file. A path that leads nowhere is a ConfigError at `asked_at`.
 Value load_spec_file(const std::string& path, std::string_view kind,

@@ -9,6 +9,7 @@
 
 #include "models/model_name.hpp"
 #include "sim/base/embedded.hpp"
+#include "sim/base/embedded_toml.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 
@@ -100,7 +101,7 @@ Transformer load_model(const std::string& name_or_path, const SourcePosition& as
     const auto found = std::ranges::find(files, name_or_path, &EmbeddedFile::stem);
     if (found == files.end()) continue;
     return read_model(
-        parse_toml(found->text, fmt::format("models/{}/{}.toml", folder, found->stem)));
+        parse_embedded(*found, fmt::format("models/{}/{}.toml", folder, found->stem)));
   }
   if (const auto named = model_named(name_or_path)) {
     Transformer model = load_model(named->name, asked_at);

@@ -4,6 +4,7 @@
 
 #include "kernels/communication/engine_all_reduce.hpp"
 #include "sim/base/embedded.hpp"
+#include "sim/base/embedded_toml.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/table_reader.hpp"
 #include "sim/base/toml.hpp"
@@ -196,7 +197,7 @@ EnginePreset load_preset(const std::string& name_or_path, const SourcePosition& 
         asked_at, unknown_name_message("engine preset", name_or_path, {names.begin(), names.end()}),
         Mistake::slip);
   }
-  return read_engine_preset(parse_toml(found->text, "preset " + name_or_path), name_or_path, depth);
+  return read_engine_preset(parse_embedded(*found, "preset " + name_or_path), name_or_path, depth);
 }
 
 }  // namespace

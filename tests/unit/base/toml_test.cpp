@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
+
+#include "sim/base/embedded_toml.hpp"
 
 namespace foretoken {
 namespace {
@@ -166,6 +169,22 @@ TEST(Toml, AFileThatCannotBeReadSaysSo) {
   const std::string too_long(5000, 'a');
   EXPECT_THAT([&] { load_toml(too_long); },
               ThrowsMessage<ConfigError>(too_long + ": cannot read this file; check the path"));
+}
+
+TEST(EmbeddedToml, IsParsedOnceForAThread) {
+  const EmbeddedFile file{"one", "size = 3\n"}, other{"other", "size = 4\n"};
+  const Value& first = parse_embedded(file, "one.toml");
+  EXPECT_EQ(to_toml(first), file.text);
+  EXPECT_EQ(to_toml(parse_embedded(other, "other.toml")), other.text);
+  EXPECT_EQ(&parse_embedded(file, "one.toml"), &first);
+  const Value* theirs = nullptr;
+  std::thread([&] { theirs = &parse_embedded(file, "one.toml"); }).join();
+  EXPECT_NE(theirs, &first);
+}
+
+TEST(EmbeddedToml, OfAMistakeEveryReaderIsTold) {
+  const EmbeddedFile file{"wrong", "size = \n"};
+  for (int i = 0; i < 2; ++i) EXPECT_THROW((void)parse_embedded(file, "wrong.toml"), ConfigError);
 }
 
 }  // namespace
