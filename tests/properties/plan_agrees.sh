@@ -81,7 +81,7 @@ large() {
   # Fleets of tens of replicas, under so many requests that the SLO is met by more where there are more of
   # them: a search halves, and counting stops at the first that happens to hold.
   agree many "gpu deployment.tensor_parallel units gpus dollars_per_hour" \
-    examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2,4 --pp 1 --set "workload.rate=600 /s" \
+    examples/plan.toml --gpus h200-sxm,b200-sxm --tp 2 --pp 1 --set "workload.rate=600 /s" \
     --set workload.requests=2400 --set "plan.replications=[1, 1]" --set plan.gpus_max=256
   [ "$(runs "$folder/many.search.txt")" -le $(($(runs "$folder/many.all.txt") * 2 / 3)) ] ||
     fail "a search among large fleets saves less than a third of the runs"
