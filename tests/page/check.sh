@@ -75,9 +75,10 @@ case $kind in
     set -- explain examples/swap.toml --percentile tpot:99
     ;;
   validate) set -- validate examples/served ;;
-  hundred_thousand)
+  hundred_thousand)  # of short answers: the page draws requests, not steps
     set -- simulate examples/quickstart.toml --set workload.requests=100000 --set predictor.name=roofline \
       --set deployment.replicas=8 --set cluster.name=h200-sxm-8 --set "workload.rate=60 /s" \
+      --set workload.output_tokens=40 \
       --out "$work/$kind"
     ;;
   *)
