@@ -35,11 +35,11 @@ struct FillRows {
   double rows;
   double bytes_per_row;
   std::int64_t chunk;
-  std::int64_t adapters, verifying;
+  std::int64_t low_rank_weights, verifying;
 
   void operator()(LowRank& kernel) const {
     kernel.tokens = count();
-    kernel.adapters = adapters;
+    kernel.adapters = low_rank_weights;
   }
   void operator()(Gemm& kernel) const { kernel.m = count(); }
   void operator()(BatchedGemm& kernel) const { kernel.m = count(); }
@@ -134,6 +134,23 @@ std::int64_t StageProgram::judged_rows(const BatchShape& batch) const {
   return std::min(batch.draft_rows + own, batch.logit_rows);
 }
 
+/// How many weights a low-rank product reads: one an adapter, and of routed experts one for each
+/// that an adapter's tokens wake. Tokens are spread evenly over the adapters.
+std::int64_t StageProgram::low_rank_weights(const Step& step, const BatchShape& batch) const {
+  if (step.rows != Rows::adapted_experts || batch.adapters == 0) return batch.adapters;
+  const std::int64_t each = batch.adapted_tokens / batch.adapters;
+  const std::int64_t with_more = batch.adapted_tokens % batch.adapters;
+  const auto woken = [&](std::int64_t tokens) {
+    if (tokens == 0) return 0.0;
+    FusedMoe experts = experts_;
+    experts.tokens = tokens;
+    return busiest_rank_load(experts).active;
+  };
+  const double all = static_cast<double>(with_more) * woken(each + 1) +
+                     static_cast<double>(batch.adapters - with_more) * woken(each);
+  return std::max<std::int64_t>(1, std::llround(all));
+}
+
 double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
   const std::int64_t all = batch.stage_tokens > 0 ? batch.stage_tokens : batch.tokens;
   const std::int64_t most = batch.stage_tokens_max > 0 ? batch.stage_tokens_max : batch.tokens;
@@ -155,6 +172,8 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
                                  sharing_prompts_);
     case Rows::adapted:
       return static_cast<double>(batch.adapted_tokens);
+    case Rows::adapted_experts:
+      return static_cast<double>(batch.adapted_tokens * experts_.topk);
     case Rows::share:
       return static_cast<double>(shares(batch.tokens, tensor_));
     case Rows::stage:
@@ -183,15 +202,15 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
     if (rows <= step.fused_rows) continue;
     KernelCall& call = sequence.emplace_back(step.call);
     if (batch.tokens <= beside_tokens_max_) call.experts = step.beside;
+    const std::int64_t weights = low_rank_weights(step, batch);
     if (call.part == LoadPart::all && call.context_parts == 1) {
-      std::visit(FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, batch.adapters,
-                          batch.verifying},
-                 call.kernel);
+      std::visit(
+          FillRows{batch.attention, rows, step.bytes_per_row, step.chunk, weights, batch.verifying},
+          call.kernel);
     } else {
       const AttentionLoad load = call.load_of(batch.attention);
-      std::visit(
-          FillRows{load, rows, step.bytes_per_row, step.chunk, batch.adapters, batch.verifying},
-          call.kernel);
+      std::visit(FillRows{load, rows, step.bytes_per_row, step.chunk, weights, batch.verifying},
+                 call.kernel);
     }
   }
   return sequence;
@@ -201,7 +220,7 @@ Bytes StageProgram::adapter_bytes() const {
   Bytes bytes;
   for (const Step& step : steps_) {
     if (const auto* product = std::get_if<LowRank>(&step.call.kernel))
-      bytes += Bytes(step.call.calls * product->weights_of_one());
+      bytes += Bytes(step.call.calls * step.held * product->weights_of_one());
   }
   return bytes;
 }

@@ -123,22 +123,23 @@ class StageProgram {
   /// What a kernel's number of rows follows.
   enum class Rows {
     tokens,
-    logits,        // sequences that get a token
-    drawn,         // of these, those that are sampled
-    judged,        // and those that drafts are judged by
-    decodes,       // new tokens of sequences that decode
-    prompts,       // of prompts
-    gathered,      // of prompts, on all ranks that share them
-    adapted,       // of sequences with adapters
-    share,         // each tensor-parallel rank's part of its group's tokens
-    stage,         // tokens of all attention ranks
-    padded_stage,  // the same if all had as many as the one with most
-    most,          // tokens of the attention rank with most
-    exchange,      // copies of tokens that the busiest rank sends or receives
-    exchanged,     // the same as tokens, each with its copies
+    logits,           // sequences that get a token
+    drawn,            // of these, those that are sampled
+    judged,           // and those that drafts are judged by
+    decodes,          // new tokens of sequences that decode
+    prompts,          // of prompts
+    gathered,         // of prompts, on all ranks that share them
+    adapted,          // of sequences with adapters
+    adapted_experts,  // (token, expert) pairs of these
+    share,            // each tensor-parallel rank's part of its group's tokens
+    stage,            // tokens of all attention ranks
+    padded_stage,     // the same if all had as many as the one with most
+    most,             // tokens of the attention rank with most
+    exchange,         // copies of tokens that the busiest rank sends or receives
+    exchanged,        // the same as tokens, each with its copies
   };
   static constexpr StagePart part_of(Rows rows) {
-    if (rows == Rows::adapted) return StagePart::adapted;
+    if (rows == Rows::adapted || rows == Rows::adapted_experts) return StagePart::adapted;
     return rows >= Rows::stage ? StagePart::joint : StagePart::local;
   }
   /// Steps that launch a kernel: where experts are exchanged in two ways, by which of them.
@@ -148,7 +149,8 @@ class StageProgram {
     KernelCall call;
     Rows rows = Rows::tokens;
     double bytes_per_row = 0;  // collectives
-    std::int64_t chunk = 0;    // attention within chunks of so many tokens; 0 = none
+    int held = 1;  // low-rank products: how many of the kind an adapter has, one an expert
+    std::int64_t chunk = 0;  // attention within chunks of so many tokens; 0 = none
     When when = When::always;
     double fused_rows = 0;                     // up to so many are a part of the launch before
     ExpertStream beside = ExpertStream::none;  // where there are few tokens
@@ -156,6 +158,7 @@ class StageProgram {
   class Builder;
 
   [[nodiscard]] double rows_of(const Step& step, const BatchShape& batch) const;
+  [[nodiscard]] std::int64_t low_rank_weights(const Step& step, const BatchShape& batch) const;
   [[nodiscard]] std::int64_t judged_rows(const BatchShape& batch) const;
   [[nodiscard]] When when_of(const BatchShape& batch) const;
   [[nodiscard]] double copies_of_a_token() const;

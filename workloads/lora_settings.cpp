@@ -25,8 +25,9 @@ const Keys<LoraSettings>& lora_keys() {
       {"targets",
        &S::targets,
        {},
-       "Which products adapters change: attention's, or all, those of dense MLPs and shared "
-       "experts among them. Routed experts have none here."},
+       "Which products adapters change: attention's; all, those of dense MLPs and shared experts "
+       "among them; or experts, which are all and those of every routed expert, for which an "
+       "adapter then has weights of its own."},
       {"disk_bandwidth",
        &S::disk_bandwidth,
        {.range = above(0), .fallback = "\"2 GB/s\""},

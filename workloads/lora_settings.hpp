@@ -8,11 +8,11 @@
 namespace foretoken {
 
 /// attention: the products that make queries, keys and values, and the one behind attention. all:
-/// those of dense MLPs and shared experts too. Routed experts have none.
-enum class LoraTargets { attention, all };
+/// those of dense MLPs and shared experts too. experts: those of every routed expert as well.
+enum class LoraTargets { attention, all, experts };
 template <>
 struct EnumNames<LoraTargets> {
-  static constexpr auto names = std::to_array<std::string_view>({"attention", "all"});
+  static constexpr auto names = std::to_array<std::string_view>({"attention", "all", "experts"});
 };
 
 struct LoraSettings {

@@ -58,6 +58,7 @@ class StageProgram::Builder {
   void add_linear(const Operator& op, int calls);
   /// What adapters add to a product of that shape.
   void add_adapters(const Operator& op, const LinearShape& shape, int calls);
+  void add_expert_adapters(const Operator& op, int sharing, int calls);
   void add_experts(const Operator& op, int calls);
   /// The experts, and what brings the tokens of all attention ranks to them and back.
   void add_exchanged_experts(const Operator& op, int calls);

@@ -26,6 +26,24 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .redundant = layout_.redundant_experts,
                .placed_by_load = layout_.experts_by_load},
       calls, shares_attention() ? Rows::stage : Rows::tokens, stream);
+  add_expert_adapters(op, sharing, calls);
+}
+
+/// As vLLM's FusedMoEWithLoRA has it: pairs for gate and up, which read the same rows, and one for
+/// down, each expert's own; ranks share experts by their width, and go down with whole weights
+/// before gate and up, and up with whole ones behind down.
+void StageProgram::Builder::add_expert_adapters(const Operator& op, int sharing, int calls) {
+  if (!settings_.lora || settings_.lora->targets != LoraTargets::experts) return;
+  const std::int64_t rank = settings_.lora->rank, inner = op.out_features / sharing;
+  const int pairs = model_.ungated_mlp ? 1 : 2;
+  const auto add_product = [&](std::string_view role, std::int64_t in, std::int64_t out) {
+    add(role, LowRank{.in = in, .out = out, .dtype = activation_}, calls, Rows::adapted_experts);
+    steps_.back().held = model_.moe->experts;
+  };
+  add_product("expert_adapters_shrink", op.in_features, pairs * rank);
+  add_product("expert_adapters_expand", rank, pairs * inner);
+  add_product("expert_adapters_shrink", inner, rank);
+  add_product("expert_adapters_expand", rank, op.in_features);
 }
 
 /// Each of attention's ranks sends its share of the tokens to the experts that they ask for, and

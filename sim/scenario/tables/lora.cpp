@@ -1,6 +1,25 @@
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
+namespace {
+
+/// vLLM, whose fused experts alone have adapters: "EP support for Fused MoE LoRA is not implemented
+/// yet" (lora/layers/fused_moe.py).
+void check_expert_adapters(const Scenario& scenario, Diagnostics& diagnostics) {
+  if (!scenario.execution.lora || scenario.execution.lora->targets != LoraTargets::experts) return;
+  const auto refuse = [&](const std::string& why) {
+    diagnostics.add(scenario.execution.lora->position, "engine.lora.targets: \"experts\" " + why);
+  };
+  const ParallelLayout& layout = scenario.deployment.layout;
+  if (!scenario.model.moe) return refuse("is of no use: the model has no experts; write \"all\"");
+  if (layout.expert > 1 || layout.data_parallel_attention > 1) {
+    refuse(
+        "needs every GPU of a replica to hold a part of each expert, as in vLLM: leave out "
+        "expert_parallel and data_parallel_attention, or write \"all\"");
+  }
+}
+
+}  // namespace
 
 void read_lora_table(TableReader& engine, Scenario& scenario) {
   const Value* given = engine.find_table("lora");
@@ -19,6 +38,7 @@ void read_lora_table(TableReader& engine, Scenario& scenario) {
 }
 
 void check_adapters(const Scenario& scenario, Diagnostics& diagnostics) {
+  check_expert_adapters(scenario, diagnostics);
   if (scenario.workload->adapters() == 0 || scenario.execution.lora) return;
   diagnostics.add(scenario.engine_position,
                   fmt::format("requests ask for {} adapters ([workload.adapters]), and the engine "
