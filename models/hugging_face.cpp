@@ -13,6 +13,13 @@
 namespace foretoken {
 namespace {
 
+/// What of Qwen's Omni models listens and thinks: the file itself, or its "thinker_config". Engines
+/// serve that alone.
+const Value& thinker_of(const Value& config) {
+  const Value* thinker = config.find("thinker_config");
+  return thinker != nullptr && thinker->is_object() ? *thinker : config;
+}
+
 /// Where the language model is described: the config itself, or its "text_config".
 const Value& text_of(const Value& config, const Architecture& architecture) {
   if (const Value* text = config.find("text_config"); text != nullptr && text->is_object()) {
@@ -60,9 +67,10 @@ void warn_of_named_format(const std::string& name, Transformer& model) {
 
 }  // namespace
 
-Transformer import_hugging_face(const Value& config, const std::string& name,
+Transformer import_hugging_face(const Value& file, const std::string& name,
                                 const Value* quantisation) {
-  const Architecture& architecture = find_architecture(config);
+  const Architecture& architecture = find_architecture(file);
+  const Value& config = thinker_of(file);
   const Value& written = text_of(config, architecture);
   const bool is_nested = &written != &config;
   std::vector<std::string> filled;
@@ -74,6 +82,10 @@ Transformer import_hugging_face(const Value& config, const std::string& name,
   model.title = name;
   ConfigReader reader{table, config, model};
   architecture.read(reader);
+  if (&config != &file) {
+    model.left_out.emplace_back(
+        "speech: what the model says aloud (its talker) is not simulated, nor in memory");
+  }
   if (!filled.empty()) {
     model.left_out.push_back(fmt::format("not in the file, and taken as transformers has them: {}",
                                          fmt::join(filled, ", ")));
@@ -86,7 +98,8 @@ Transformer import_hugging_face(const Value& config, const std::string& name,
   }
   // A mistake above leaves nothing to go by.
   if (diagnostics.empty()) {
-    const Value* block = find_outside(config, text, "quantization_config");
+    const Value* block = file.find("quantization_config");
+    if (block == nullptr) block = find_outside(config, text, "quantization_config");
     read_quantisation(block != nullptr ? block : quantisation, diagnostics, model);
   }
   read_expert_format(table, model);

@@ -6,16 +6,19 @@
 
 namespace foretoken {
 
-double parameters_about(const VisionEncoder& vision) {
+double parameters_about(const MediaEncoder& vision) {
   const auto number = [](auto value) { return static_cast<double>(value); };
   const double hidden = number(vision.hidden);
   double projector = 0;
   for (std::size_t i = 1; i < vision.projector.size(); ++i)
     projector += number(vision.projector[i - 1]) * number(vision.projector[i]);
-  const double layer =
-      hidden * (4.0 * number(vision.attention_width()) + 3.0 * number(vision.intermediate));
+  const double layer = hidden * (5.0 * number(vision.attention_width()) + 3.0 * hidden +
+                                 number(vision.convolution) + 6.0 * number(vision.intermediate));
+  double front = 0;
+  for (const FrontProduct& product : vision.front)
+    front += number(product.in) * number(product.out);
   const double patch = 3.0 * number(vision.patch) * number(vision.patch) * number(vision.frames);
-  return number(vision.layers) * layer + hidden * (patch + number(vision.positions)) +
+  return number(vision.layers) * layer + front + hidden * (patch + number(vision.positions)) +
          number(1 + vision.deepstack) * projector;
 }
 
@@ -60,7 +63,8 @@ void check_parameter_limit(const Transformer& model, const SourcePosition& posit
   }
   const double total = number(model.layers) * (attention + std::max(dense, experts)) +
                        2.0 * number(model.vocabulary) * number(model.hidden) +
-                       (model.vision ? parameters_about(*model.vision) : 0.0);
+                       (model.vision ? parameters_about(*model.vision) : 0.0) +
+                       (model.audio ? parameters_about(*model.audio) : 0.0);
   if (total > parameters_limit) {
     diagnostics.add(position, fmt::format("these sizes make {:.1e} parameters, more than {:.0e}; "
                                           "check the units (widths count elements)",

@@ -52,7 +52,7 @@ void read_expert_groups(TableReader& table, std::string_view count_key, std::str
 
 /// Parameters of an encoder but its biases and norms, for sizes that may be beyond what is
 /// believed.
-double parameters_about(const VisionEncoder& vision);
+double parameters_about(const MediaEncoder& vision);
 
 /// Adds a diagnostic at `position` if the model, whose members are within the limits above, has
 /// more parameters in all than parameters_limit.

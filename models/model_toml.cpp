@@ -1,10 +1,10 @@
 // A model as TOML, read and written: the format of specs/*.toml.
 #include <algorithm>
 
+#include "models/media_encoder_toml.hpp"
 #include "models/model_fields.hpp"
 #include "models/model_toml_kinds.hpp"
 #include "models/transformer.hpp"
-#include "models/vision_toml.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/toml.hpp"
 
@@ -270,7 +270,7 @@ Transformer read_model(const Value& root) {
   read_within(table, "encoder_parameters", model.encoder_parameters, 0,
               static_cast<std::int64_t>(parameters_limit));
   table.read("left_out", model.left_out);
-  read_vision(table, model);
+  read_encoders(table, model);
   if (const Value* head = table.find_table("draft_head")) {
     model.draft_head = read_draft_head(*head, model, diagnostics);
     table.expect("layers", model.layers <= 1, "must be 1: a draft head is one layer");
@@ -325,7 +325,7 @@ std::string model_toml(const Transformer& model) {
   if (model.mla) table.set("mla", mla_table(*model.mla));
   if (model.moe) table.set("moe", moe_table(*model.moe, model.released));
   if (model.draft_head) table.set("draft_head", draft_head_table(*model.draft_head));
-  write_vision(table, model);
+  write_encoders(table, model);
   return to_toml(table);
 }
 

@@ -165,6 +165,7 @@ Transformer mtp_module(const Transformer& model) {
   }
   module.encoder_parameters = 0;
   module.vision.reset();
+  module.audio.reset();
   module.layer_embedding = 0;
   module.left_out.clear();
   const int like = last_attention_layer(model);

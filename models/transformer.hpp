@@ -13,7 +13,7 @@
 #include "hardware/dtype.hpp"
 #include "kernels/expert_reach.hpp"
 #include "models/layer_kinds.hpp"
-#include "models/vision.hpp"
+#include "models/media_encoder.hpp"
 #include "sim/base/enum_names.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/quantity.hpp"
@@ -125,8 +125,8 @@ struct Transformer {
   /// repeating as window_pattern does; {} = all as the fields above say.
   std::vector<LayerKind> kinds;
   std::vector<int> kind_pattern;
-  /// What makes tokens of images.
-  std::optional<VisionEncoder> vision;
+  /// What makes tokens of images, and of audio.
+  std::optional<MediaEncoder> vision, audio;
   /// Of encoders of which nothing but their size is known: loaded, but no request here has anything
   /// for them.
   std::int64_t encoder_parameters = 0;
@@ -154,9 +154,16 @@ struct Transformer {
   [[nodiscard]] std::int64_t dense_width(int layer) const;
   /// Parameters of all encoders, which come before the language model.
   [[nodiscard]] std::int64_t encoder_weights() const {
-    return encoder_parameters + (vision ? vision->parameters() : 0);
+    return encoder_parameters + (vision ? vision->parameters() : 0) +
+           (audio ? audio->parameters() : 0);
   }
-  [[nodiscard]] bool takes_images() const { return vision && vision->takes_images(); }
+  [[nodiscard]] const std::optional<MediaEncoder>& encoder(Medium medium) const {
+    return medium == Medium::image ? vision : audio;
+  }
+  [[nodiscard]] bool takes(Medium medium) const {
+    return encoder(medium) && encoder(medium)->takes_media();
+  }
+  [[nodiscard]] bool takes_media() const { return takes(Medium::image) || takes(Medium::audio); }
   /// Products of an MLP or expert: gate, up and down, or the last two.
   [[nodiscard]] int mlp_products() const { return ungated_mlp ? 2 : 3; }
   friend bool operator==(const Transformer&, const Transformer&) = default;

@@ -1,5 +1,5 @@
-// Source: transformers 5, the configuration files of gemma3, gemma4, llama4, mistral, qwen2_5_vl,
-// qwen3_vl, qwen3_vl_moe, qwen3_5, qwen3_5_moe and glm4v_moe.
+// Source: transformers 5, the configuration files of gemma3, gemma4, llama4, mistral, qwen2 (of
+// qwen2_audio), voxtral, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, qwen3_5, qwen3_5_moe and glm4v_moe.
 #include "models/hugging_face/defaults.hpp"
 
 #include <fmt/format.h>
@@ -53,6 +53,21 @@ constexpr auto mistral = std::to_array<Field>({{"vocab_size", 32000},
                                                {"num_hidden_layers", 32},
                                                {"num_attention_heads", 32},
                                                {"num_key_value_heads", 8},
+                                               {"max_position_embeddings", 131072}});
+constexpr auto qwen2_class = std::to_array<Field>({{"vocab_size", 151936},
+                                                   {"hidden_size", 4096},
+                                                   {"intermediate_size", 22016},
+                                                   {"num_hidden_layers", 32},
+                                                   {"num_attention_heads", 32},
+                                                   {"num_key_value_heads", 32},
+                                                   {"max_position_embeddings", 32768}});
+constexpr auto voxtral = std::to_array<Field>({{"vocab_size", 131072},
+                                               {"hidden_size", 3072},
+                                               {"intermediate_size", 8192},
+                                               {"num_hidden_layers", 30},
+                                               {"num_attention_heads", 32},
+                                               {"num_key_value_heads", 8},
+                                               {"head_dim", 128},
                                                {"max_position_embeddings", 131072}});
 constexpr auto qwen3_vl = std::to_array<Field>({{"vocab_size", 151936},
                                                 {"hidden_size", 4096},
@@ -113,6 +128,8 @@ constexpr auto classes =
                                   {"Gemma4ForConditionalGeneration", gemma4},
                                   {"Llama4ForConditionalGeneration", llama4},
                                   {"Mistral3ForConditionalGeneration", mistral},
+                                  {"Qwen2AudioForConditionalGeneration", qwen2_class},
+                                  {"VoxtralForConditionalGeneration", voxtral},
                                   {"Qwen3VLForConditionalGeneration", qwen3_vl},
                                   {"Qwen3VLMoeForConditionalGeneration", qwen3_vl_moe},
                                   {"Qwen3_5ForConditionalGeneration", qwen3_5},

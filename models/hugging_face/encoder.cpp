@@ -33,7 +33,7 @@ int side_of(TableReader& table, std::initializer_list<std::string_view> keys) {
 struct TowerReader {
   TableReader& table;
   const ConfigReader& config;
-  VisionEncoder& vision;
+  MediaEncoder& vision;
   std::string type;  // its "model_type", else the file's
 
   [[nodiscard]] bool is(std::string_view family) const { return type.starts_with(family); }
@@ -46,7 +46,7 @@ struct TowerReader {
 };
 
 void read_tower_heads(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   vision.heads = static_cast<int>(
       count_of(tower.table, {"vt_num_attention_heads", "num_heads", "num_attention_heads"}));
   if (vision.heads == 0) return;
@@ -58,7 +58,7 @@ void read_tower_heads(TowerReader& tower) {
 }
 
 void read_tower_positions(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   vision.positions = count_of(tower.table, {"num_position_embeddings"});
   const std::int64_t rows = count_of(tower.table, {"init_pos_emb_height"});
   if (rows > 0) vision.positions = rows * count_of(tower.table, {"init_pos_emb_width"});
@@ -71,15 +71,15 @@ void read_tower_positions(TowerReader& tower) {
 void read_tower_block(TowerReader& tower) {
   std::string activation;
   tower.table.read("hidden_activation", activation);
-  VisionEncoder& vision = tower.vision;
-  vision.gated_mlp = !activation.empty() || tower.is("pixtral") || tower.is("qwen2_5_vl");
+  MediaEncoder& vision = tower.vision;
+  vision.gated_mlp = !activation.empty() || tower.is("pixtral") || tower.is("qwen2_5");
   vision.biases = activation.empty() && !tower.is("pixtral");
   bool linear_bias = vision.biases;
   if (tower.table.read("linear_bias", linear_bias)) vision.biases = linear_bias;
 }
 
 /// Layer norm, and two linear layers behind it, from merge x merge patches to a token.
-void set_merger(VisionEncoder& vision, std::int64_t out) {
+void set_merger(MediaEncoder& vision, std::int64_t out) {
   const std::int64_t merged = vision.hidden * vision.merge * vision.merge;
   vision.projector = {merged, merged, out};
   vision.projector_norm = vision.projector_bias = true;
@@ -89,7 +89,7 @@ void set_merger(VisionEncoder& vision, std::int64_t out) {
 /// more for each layer whose output joins the language model's (deepstack). Limits of pixels: the
 /// models' preprocessor_config.json.
 void read_qwen_tower(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   vision.merge = side_of(tower.table, {"spatial_merge_size"});
   if (vision.merge == 0) vision.merge = 2;
   const std::int64_t out = count_of(tower.table, {"out_hidden_size"});
@@ -103,7 +103,7 @@ void read_qwen_tower(TowerReader& tower) {
     tower.table.read("fullatt_block_indexes", vision.full_layers);
   }
   if (!tower.is("qwen")) return;  // others have Qwen's fields and limits of their own
-  vision.sizing = ImageSizing::rounded;
+  vision.sizing = MediaSizing::rounded;
   const bool is_second = tower.is("qwen2");
   const std::int64_t pixels = std::int64_t{vision.patch} * vision.patch;
   if (pixels == 0) return;
@@ -113,44 +113,44 @@ void read_qwen_tower(TowerReader& tower) {
 
 /// Kimi K2.5 and K3 (modeling_kimi_k25.py; limits: their preprocessor_config.json).
 void read_kimi_tower(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   std::vector<int> kernel;
   tower.table.read("merge_kernel_size", kernel);
   if (!kernel.empty() && kernel.front() > 0 && kernel.front() <= side_limit)
     vision.merge = kernel.front();
   set_merger(vision, count_of(tower.table, {"text_hidden_size"}));
   const bool is_third = tower.table.find("qkv_hidden_size") != nullptr;
-  vision.sizing = ImageSizing::padded;
+  vision.sizing = MediaSizing::padded;
   vision.patches_max = is_third ? 65'536 : 16'384;
   vision.side_max = 512;
 }
 
 /// One product behind the pooled patches (transformers, modeling_gemma4.py).
 void read_gemma4_tower(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   vision.merge = side_of(tower.table, {"pooling_kernel_size"});
   const std::int64_t tokens = count_of(tower.table, {"default_output_length"});
   if (vision.merge == 0 || tokens == 0) return;
-  vision.sizing = ImageSizing::fitted;
+  vision.sizing = MediaSizing::fitted;
   vision.patches_max = tokens * vision.merge * vision.merge;
 }
 
 /// Gemma 3: a square of image_size, pooled to mm_tokens_per_image (processing_gemma3.py; pan and
 /// scan is off by default).
 void read_siglip_tower(TowerReader& tower, std::int64_t tokens) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   const std::int64_t size = count_of(tower.table, {"image_size"});
   if (size == 0 || vision.patch == 0) return;
   vision.side_max = size / vision.patch;
   const double side = std::sqrt(static_cast<double>(tokens));
   vision.merge = std::max(1, static_cast<int>(static_cast<double>(vision.side_max) / side));
-  vision.sizing = ImageSizing::square;
+  vision.sizing = MediaSizing::square;
 }
 
 /// Llama 4 (transformers, modeling_llama4.py): pixels shuffled 2 x 2, an adapter of two products
 /// and the projector; at most 16 tiles (image_processing_llama4_fast.py).
 void read_llama4_tower(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   const std::int64_t size = count_of(tower.table, {"image_size"});
   const std::int64_t between = count_of(tower.table, {"projector_output_dim"});
   if (size == 0 || between == 0 || vision.patch == 0) return;
@@ -161,20 +161,20 @@ void read_llama4_tower(TowerReader& tower) {
                       tower.config.model.hidden};
   vision.side_max = size / vision.patch;
   vision.tiles_max = 16;
-  vision.sizing = ImageSizing::tiled;
+  vision.sizing = MediaSizing::tiled;
 }
 
 /// Mistral's (transformers, modeling_mistral3.py, image_processing_pixtral.py): a product that
 /// merges patches and two behind it; rows' ends, which are tokens of text, are not counted.
 void read_pixtral_tower(TowerReader& tower) {
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   const std::int64_t size = count_of(tower.table, {"image_size"});
   if (size == 0 || vision.patch == 0) return;
   vision.merge = std::max(1, static_cast<int>(tower.root_count("spatial_merge_size")));
   const std::int64_t text = tower.config.model.hidden;
   vision.projector = {vision.hidden * vision.merge * vision.merge, vision.hidden, text, text};
   vision.side_max = size / vision.patch;
-  vision.sizing = ImageSizing::padded;
+  vision.sizing = MediaSizing::padded;
 }
 
 void read_tower_family(TowerReader& tower) {
@@ -202,7 +202,7 @@ std::string tower_type(TableReader& table, const ConfigReader& config) {
 
 void read_tower(TowerReader& tower) {
   TableReader& table = tower.table;
-  VisionEncoder& vision = tower.vision;
+  MediaEncoder& vision = tower.vision;
   vision.layers =
       static_cast<int>(count_of(table, {"depth", "vt_num_hidden_layers", "num_hidden_layers"}));
   vision.hidden = count_of(table, {"vt_hidden_size", "embed_dim", "hidden_size"});
@@ -223,7 +223,7 @@ void read_vision_tower(ConfigReader& config) {
   if (given == nullptr || !given->is_object()) return;
   TableReader table(*given, config.table.diagnostics(), "vision_config");
   Transformer& model = config.model;
-  VisionEncoder vision;
+  MediaEncoder vision;
   TowerReader tower{table, config, vision, tower_type(table, config)};
   read_tower(tower);
   if (vision.layers == 0 || vision.hidden == 0) {
@@ -240,7 +240,7 @@ void read_vision_tower(ConfigReader& config) {
   } else {
     model.encoder_parameters = vision.parameters();
   }
-  if (model.takes_images()) return;
+  if (model.takes(Medium::image)) return;
   model.left_out.push_back(
       fmt::format("images: the encoder's {:.2f}e9 parameters are in memory, but how it cuts an "
                   "image into tokens is not known, so no request can have any",

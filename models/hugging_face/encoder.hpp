@@ -1,4 +1,4 @@
-// Encoders of images beside a language model, from "vision_config". Internal to this room.
+// Encoders of images and audio beside a language model. Internal to this room.
 #pragma once
 
 #include "models/hugging_face/architecture.hpp"
@@ -10,5 +10,9 @@ namespace foretoken {
 /// says in left_out what of it is not simulated. A config without tower says nothing: text is all
 /// it was published for.
 void read_vision_tower(ConfigReader& config);
+
+/// The same of audio: the "audio_config" of Qwen2-Audio, Qwen2.5-Omni, Qwen3-Omni, Voxtral and
+/// Gemma 4, by its "model_type"; `family` is what it is where it has none.
+void read_audio_tower(ConfigReader& config, std::string_view family);
 
 }  // namespace foretoken

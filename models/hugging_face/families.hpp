@@ -8,6 +8,7 @@ namespace foretoken {
 
 // llama.cpp
 void read_llama(ConfigReader& config);
+void read_voxtral(ConfigReader& config);
 void read_mistral(ConfigReader& config);
 void read_mistral3(ConfigReader& config);
 void read_mixtral(ConfigReader& config);
@@ -16,11 +17,14 @@ void read_llama4(ConfigReader& config);
 void read_decilm(ConfigReader& config);
 // qwen.cpp
 void read_qwen2(ConfigReader& config);
+void read_qwen2_audio(ConfigReader& config);
+void read_qwen2_omni(ConfigReader& config);
 void read_qwen2_moe(ConfigReader& config);
 void read_qwen3(ConfigReader& config);
 void read_qwen3_moe(ConfigReader& config);
 void read_qwen3_vl(ConfigReader& config);
 void read_qwen3_vl_moe(ConfigReader& config);
+void read_qwen3_omni(ConfigReader& config);
 void read_qwen_hybrid(ConfigReader& config);
 void read_mimo(ConfigReader& config);
 void read_mimo_v2(ConfigReader& config);

@@ -115,10 +115,7 @@ void read_gemma4(ConfigReader& config) {
   check_mlp(config, traits);
   if (table.diagnostics().empty()) read_gemma4_kinds(config);
   read_vision_tower(config);
-  if (const Value* sound = config.config.find("audio_config");
-      sound != nullptr && sound->is_object()) {
-    model.left_out.emplace_back("sound: neither the memory nor the work of its encoder is counted");
-  }
+  read_audio_tower(config, "gemma4");
 }
 
 }  // namespace foretoken

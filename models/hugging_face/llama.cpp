@@ -12,6 +12,11 @@ namespace foretoken {
 
 void read_llama(ConfigReader& config) { read_decoder(config, {}); }
 
+void read_voxtral(ConfigReader& config) {
+  read_llama(config);
+  read_audio_tower(config, "voxtral");
+}
+
 void read_mistral(ConfigReader& config) { read_decoder(config, {.window = WindowUse::always}); }
 
 void read_mixtral(ConfigReader& config) {

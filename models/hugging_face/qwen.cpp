@@ -37,6 +37,16 @@ void read_qwen2(ConfigReader& config) {
   read_vision_tower(config);
 }
 
+void read_qwen2_audio(ConfigReader& config) {
+  read_qwen2(config);
+  read_audio_tower(config, "qwen2_audio");
+}
+
+void read_qwen2_omni(ConfigReader& config) {
+  read_qwen2(config);
+  read_audio_tower(config, "qwen2_5_omni");
+}
+
 void read_qwen2_moe(ConfigReader& config) {
   read_decoder(config, with_experts(qwen2));
   read_shared_expert(config);
@@ -57,6 +67,11 @@ void read_qwen3_vl(ConfigReader& config) {
 void read_qwen3_vl_moe(ConfigReader& config) {
   read_qwen3_moe(config);
   read_vision_tower(config);
+}
+
+void read_qwen3_omni(ConfigReader& config) {
+  read_qwen3_vl_moe(config);
+  read_audio_tower(config, "qwen3_omni");
 }
 
 namespace {

@@ -23,14 +23,21 @@ std::string billions(std::int64_t count) {
   return fmt::format("{:.2f} B", static_cast<double>(count) / 1e9);
 }
 
-/// What a picture of one megapixel becomes says more than the encoder's widths.
+/// What a picture of one megapixel, or half a minute, becomes says more than the encoder's widths.
 std::string encoder_text(const Transformer& model) {
   std::string text = billions(model.encoder_weights()) + " parameters";
-  if (!model.takes_images()) return text + ", in memory alone";
-  constexpr std::int64_t side = 1024;
-  const ImagePatches image = model.vision->patches_of(side, side);
-  return text + fmt::format(", {} layers; an image of {} x {} is {} tokens", model.vision->layers,
-                            side, side, image.tokens);
+  if (!model.takes_media()) return text + ", in memory alone";
+  constexpr std::int64_t side = 1024, clip_ms = 30'000;
+  if (model.takes(Medium::image)) {
+    text += fmt::format(", {} layers; an image of {} x {} is {} tokens", model.vision->layers, side,
+                        side, model.vision->patches_of(side, side).tokens);
+  }
+  if (model.takes(Medium::audio)) {
+    text += fmt::format("{} {} layers; 30 s of audio are {} tokens",
+                        model.takes(Medium::image) ? ";" : ",", model.audio->layers,
+                        model.audio->patches_of_clip(clip_ms).tokens);
+  }
+  return text;
 }
 
 TextTable::Layout model_layout() {

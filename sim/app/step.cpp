@@ -20,13 +20,13 @@ int step(const StepOptions& options) {
     cost.drafts = price_drafts(*subject.speculation, subject.layout, subject.execution,
                                subject.cluster, subject.comm, *subject.predictor, batch);
   }
-  const std::vector<ImagePatches> images = step_images(options, subject);
-  if (!images.empty()) {
-    cost.encoder = price_images(subject.model, subject.layout, subject.execution, subject.cluster,
-                                subject.comm, *subject.predictor, images);
+  const std::vector<MediaPatches> media = step_media(options, subject);
+  if (!media.empty()) {
+    cost.encoder = price_media(subject.model, subject.layout, subject.execution, subject.cluster,
+                               subject.comm, *subject.predictor, media);
   }
   StepCircumstances circumstances{subject.host_us, subject.execution.implementation.is_cold};
-  circumstances.images = images;
+  circumstances.media = media;
   if (subject.model.moe) circumstances.routing = subject.execution.routing;
   if (subject.model.moe && subject.layout.groups() > 1 && subject.layout.expert_gpus == 0)
     circumstances.exchange = subject.exchange;
@@ -77,13 +77,12 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--predictor", options->predictor, "Predictor (see foretoken list)");
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
-  CLI::Option* images =
-      command->add_option("--images", options->images,
-                          "Images that the step encodes for its prompts: COUNTxWIDTHxHEIGHT,...");
-  command
-      ->add_flag("--encoder-data", options->encoder_by_data,
-                 "Each rank encodes some of the images, not a part of each")
-      ->needs(images);
+  command->add_option("--images", options->images,
+                      "Images that the step encodes for its prompts: COUNTxWIDTHxHEIGHT,...");
+  command->add_option("--audio", options->audio,
+                      "Audio clips that the step encodes for its prompts: COUNTxSECONDS,...");
+  command->add_flag("--encoder-data", options->encoder_by_data,
+                    "Each rank encodes some of the images, not a part of each");
   CLI::Option* drafts =
       command->add_option("--drafts", options->drafts, "Draft tokens verified per decode")
           ->check(CLI::Range(0, 64));
@@ -131,7 +130,8 @@ void add_step(CLI::App& program, Action& chosen) {
       "Take model, cluster, layout, engine and predictor from this scenario instead");
   for (CLI::Option* setting : settings) {
     const bool is_of_batch = setting->check_name("--prefill") || setting->check_name("--decode") ||
-                             setting->check_name("--images") || setting->check_name("--adapters");
+                             setting->check_name("--images") || setting->check_name("--audio") ||
+                             setting->check_name("--adapters");
     if (!is_of_batch) scenario->excludes(setting);
   }
   command

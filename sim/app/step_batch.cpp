@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "sim/app/step_subject.hpp"
 #include "workloads/encoder_kernels.hpp"
@@ -57,8 +58,8 @@ void add_slices(const std::string& text, const char* option, bool is_prefill, in
 namespace {
 
 /// "2x1280x720": COUNTxWIDTHxHEIGHT.
-void add_images(std::string_view piece, const VisionEncoder& vision,
-                std::vector<ImagePatches>& images) {
+void add_images(std::string_view piece, const MediaEncoder& vision,
+                std::vector<MediaPatches>& images) {
   constexpr std::int64_t side_max = 100'000, count_max = 10'000;
   std::array<std::int64_t, 3> numbers{};
   std::string_view body = piece;
@@ -80,21 +81,60 @@ void add_images(std::string_view piece, const VisionEncoder& vision,
 
 }  // namespace
 
-std::vector<ImagePatches> step_images(const StepOptions& options, const StepSubject& subject) {
-  std::vector<ImagePatches> images;
-  if (options.images.empty()) return images;
-  if (!subject.model.takes_images()) {
-    throw ConfigError({"--images"}, fmt::format("{} takes no images, or how it cuts them is not "
-                                                "known; choose a model with a [vision] table",
-                                                subject.model.name));
+namespace {
+
+/// "1x12.5": COUNTxSECONDS.
+void add_clips(std::string_view piece, const MediaEncoder& audio,
+               std::vector<MediaPatches>& media) {
+  constexpr std::int64_t count_max = 10'000;
+  constexpr double seconds_max = 86'400;
+  std::string_view body = piece;
+  const std::string_view count_text = next_piece(body, 'x');
+  std::int64_t count = 0;
+  double seconds = 0;
+  const auto first =
+      std::from_chars(count_text.data(), count_text.data() + count_text.size(), count);
+  const auto second = std::from_chars(body.data(), body.data() + body.size(), seconds);
+  const bool is_whole = first.ec == std::errc() && second.ec == std::errc() &&
+                        first.ptr == count_text.data() + count_text.size() &&
+                        second.ptr == body.data() + body.size();
+  if (!is_whole || count < 1 || count > count_max || !(seconds > 0 && seconds <= seconds_max)) {
+    throw ConfigError({"--audio"}, fmt::format("'{}' is not COUNTxSECONDS, such as 1x12.5", piece));
   }
-  if (const std::string problem = encoder_problem(*subject.model.vision, subject.layout);
-      !problem.empty()) {
-    throw ConfigError({"--images"}, problem + "; see --encoder-data");
+  const auto ms = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(seconds * 1000)));
+  media.insert(media.end(), static_cast<std::size_t>(count), audio.patches_of_clip(ms));
+}
+
+/// Throws ConfigError unless the model takes what `option` asks for, on this layout.
+const MediaEncoder& encoder_for(const StepSubject& subject, Medium medium, const char* option) {
+  const bool is_image = medium == Medium::image;
+  if (!subject.model.takes(medium)) {
+    throw ConfigError(
+        {option}, fmt::format("{} takes no {}, or how it cuts them is not known; choose a model "
+                              "with {} table",
+                              subject.model.name, is_image ? "images" : "audio clips",
+                              is_image ? "a [vision]" : "an [audio]"));
   }
-  std::string_view rest = options.images;
-  while (!rest.empty()) add_images(next_piece(rest, ','), *subject.model.vision, images);
-  return images;
+  const MediaEncoder& encoder = *subject.model.encoder(medium);
+  const std::string problem = encoder_problem(encoder, subject.layout);
+  if (!problem.empty()) throw ConfigError({option}, problem + "; see --encoder-data");
+  return encoder;
+}
+
+}  // namespace
+
+std::vector<MediaPatches> step_media(const StepOptions& options, const StepSubject& subject) {
+  std::vector<MediaPatches> media;
+  if (options.encoder_by_data && options.images.empty() && options.audio.empty())
+    throw ConfigError({"--encoder-data"}, "needs --images or --audio");
+  const auto read = [&](std::string_view pieces, Medium medium, const char* option, auto add) {
+    if (pieces.empty()) return;
+    const MediaEncoder& encoder = encoder_for(subject, medium, option);
+    while (!pieces.empty()) add(next_piece(pieces, ','), encoder, media);
+  };
+  read(options.images, Medium::image, "--images", add_images);
+  read(options.audio, Medium::audio, "--audio", add_clips);
+  return media;
 }
 
 BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, int drafts) {

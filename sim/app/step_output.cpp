@@ -5,6 +5,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
+#include "workloads/encoder_kernels.hpp"
 #include "workloads/routing_source.hpp"
 
 namespace foretoken {
@@ -95,15 +96,27 @@ std::string batch_text(const BatchShape& batch) {
   return text;
 }
 
-/// "2 images of 920 tokens", or of as many as they have together where they differ.
-std::string images_text(const std::vector<ImagePatches>& images) {
+std::int64_t tokens_of(const std::vector<MediaPatches>& items) {
   std::int64_t tokens = 0;
-  for (const ImagePatches& image : images) tokens += image.tokens;
-  const auto count = std::ssize(images);
-  const std::string_view noun = count == 1 ? "image" : "images";
-  return tokens == count * images.front().tokens
-             ? fmt::format("{} {} of {} tokens", count, noun, images.front().tokens)
-             : fmt::format("{} {}, {} tokens in all", count, noun, tokens);
+  for (const MediaPatches& item : items) tokens += item.tokens;
+  return tokens;
+}
+
+/// "2 images of 920 tokens", or of as many as they have together where they differ.
+std::string items_text(const std::vector<MediaPatches>& items, std::string_view noun) {
+  const std::int64_t tokens = tokens_of(items);
+  const auto count = std::ssize(items);
+  const std::string nouns = fmt::format("{}{}", noun, count == 1 ? "" : "s");
+  return tokens == count * items.front().tokens
+             ? fmt::format("{} {} of {} tokens", count, nouns, items.front().tokens)
+             : fmt::format("{} {}, {} tokens in all", count, nouns, tokens);
+}
+
+std::string encoded_text(const std::vector<MediaPatches>& media) {
+  const auto images = of_medium(Medium::image, media), clips = of_medium(Medium::audio, media);
+  if (clips.empty()) return items_text(images, "image");
+  const std::string text = items_text(clips, "audio clip");
+  return images.empty() ? text : items_text(images, "image") + " and " + text;
 }
 
 Seconds time_of(const std::vector<StepKernel>& kernels) {
@@ -140,11 +153,15 @@ Value step_value(const StepCost& cost, const StepCircumstances& circumstances) {
   for (const auto& stage : cost.stages) all.insert(all.end(), stage.begin(), stage.end());
   value.set("kernels", kernels_value(all));
   if (!cost.encoder.empty()) {
-    std::int64_t tokens = 0;
-    for (const ImagePatches& image : circumstances.images) tokens += image.tokens;
+    const auto images = of_medium(Medium::image, circumstances.media);
+    const auto clips = of_medium(Medium::audio, circumstances.media);
     Value encoder;
-    encoder.set("images", std::ssize(circumstances.images));
-    encoder.set("image_tokens", tokens);
+    encoder.set("images", std::ssize(images));
+    encoder.set("image_tokens", tokens_of(images));
+    if (!clips.empty()) {
+      encoder.set("audio_clips", std::ssize(clips));
+      encoder.set("audio_tokens", tokens_of(clips));
+    }
     encoder.set("time_us", rounded(time_of(cost.encoder).value() * 1e6));
     encoder.set("kernels", kernels_value(cost.encoder));
     value.set("encoder", std::move(encoder));
@@ -216,7 +233,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
   }
   if (!cost.encoder.empty()) {
     show("  of which encoding {} {:.1f} us; their tokens count among the prompts'\n",
-         images_text(circumstances.images), time_of(cost.encoder).value() * 1e6);
+         encoded_text(circumstances.media), time_of(cost.encoder).value() * 1e6);
   }
   if (cost.drafts.empty()) return;
   Seconds drafting;

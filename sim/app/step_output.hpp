@@ -15,7 +15,7 @@ struct StepCircumstances {
   double host_us = 0;
   bool is_cold = true;
   std::optional<SettledExchange> exchange = {};  // of attention ranks' tokens
-  std::vector<ImagePatches> images = {};         // that are encoded before the step
+  std::vector<MediaPatches> media = {};          // that are encoded before the step
   std::optional<Routing> routing = {};           // of tokens to experts
 };
 

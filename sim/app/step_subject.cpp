@@ -73,10 +73,12 @@ void check_expert_gpus(const StepOptions& options) {
     throw ConfigError({"--expert-exchange"},
                       "is for experts on attention's GPUs; leave it out with --expert-gpus");
   }
-  if (!options.speculate.empty() || options.adapters > 0 || !options.images.empty()) {
-    throw ConfigError({"--expert-gpus"},
-                      "cannot be combined with --speculate, --adapters or --images, which are not "
-                      "modelled beside it");
+  if (!options.speculate.empty() || options.adapters > 0 || !options.images.empty() ||
+      !options.audio.empty()) {
+    throw ConfigError(
+        {"--expert-gpus"},
+        "cannot be combined with --speculate, --adapters, --images or --audio, which are not "
+        "modelled beside it");
   }
 }
 

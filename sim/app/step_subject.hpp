@@ -26,7 +26,7 @@ struct StepOptions {
   std::vector<std::string> overrides;
   std::string speculate, draft_model;
   int drafts = 0, draft_tensor = 0;
-  std::string images;
+  std::string images, audio;
   bool encoder_by_data = false;
   int adapters = 0, adapter_rank = LoraSettings{}.rank;
   bool warm = false;
@@ -57,8 +57,8 @@ struct StepSubject {
 StepSubject step_subject(const StepOptions& options);
 /// Prompts and decodes, each of which verifies `drafts` tokens. Throws ConfigError.
 BatchShape step_batch(const StepOptions& options, const ParallelLayout& layout, int drafts);
-/// Images of --images that the step encodes. Throws ConfigError, also for a model or a layout that
-/// cannot.
-std::vector<ImagePatches> step_images(const StepOptions& options, const StepSubject& subject);
+/// Images of --images and clips of --audio that the step encodes. Throws ConfigError, also for a
+/// model or a layout that cannot.
+std::vector<MediaPatches> step_media(const StepOptions& options, const StepSubject& subject);
 
 }  // namespace foretoken

@@ -36,9 +36,10 @@ DeploymentExport export_deployment(const Scenario& scenario) {
   out.notes = deployment.notes;
   out.files.push_back({"scenario.toml", to_toml(resolved_scenario(scenario)),
                        "what was simulated: `foretoken simulate scenario.toml`"});
-  if (scenario.workload->has_images()) {
+  if (scenario.workload->has_media()) {
     out.notes.emplace_back(
-        "bench.sh sends text alone: images have to be added by hand (vllm bench serve has "
+        "bench.sh sends text alone: images and audio have to be added by hand (vllm bench serve "
+        "has "
         "--dataset-name random-mm)");
   }
   const DeploymentFormatRegistry formats = deployment_format_registry();

@@ -246,8 +246,8 @@ class TableFiller {
       fail(given->position, fmt::format("{} must be weights or data, not {}", launcher_.spelt(flag),
                                         launch_value_text(*given)));
     }
-    if (!model_.takes_images())
-      return tell(flag, FlagFate::no_effect, "nothing, since the model takes no images");
+    if (!model_.takes_media())
+      return tell(flag, FlagFate::no_effect, "nothing, since the model takes no images or audio");
     Value table;
     table.set("parallel", *text);
     out_.engine.set("encoder", std::move(table));

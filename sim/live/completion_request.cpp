@@ -87,7 +87,7 @@ RenderedChat chat_of(const Value& body) {
 /// prompts that begin alike, images too, have the same hashes.
 class PromptWithImages {
  public:
-  PromptWithImages(const RenderedChat& chat, const VisionEncoder& encoder) : text_(chat.text) {
+  PromptWithImages(const RenderedChat& chat, const MediaEncoder& encoder) : text_(chat.text) {
     for (const ChatImage& sent : chat.images) {
       const auto text_before = static_cast<std::int64_t>(sent.text_before);
       const auto& [width, height] = sent.image.size;
@@ -98,7 +98,7 @@ class PromptWithImages {
     }
   }
 
-  [[nodiscard]] const std::vector<PromptImage>& images() const { return images_; }
+  [[nodiscard]] const std::vector<MediaItem>& images() const { return images_; }
   [[nodiscard]] std::int64_t tokens() const { return text_tokens(text_) + image_tokens_; }
 
   [[nodiscard]] std::vector<std::uint64_t> hashes(std::int64_t block_tokens) const {
@@ -115,7 +115,7 @@ class PromptWithImages {
   /// Tokens `from` to `end`, each stretch of text and each image's part for itself.
   void add(Fingerprint& all_before, std::int64_t from, std::int64_t end) const {
     std::int64_t of_images = 0;  // tokens of images before `from`
-    for (const PromptImage& image : images_) {
+    for (const MediaItem& image : images_) {
       if (from >= end) return;
       add_text(all_before, from - of_images, std::min(end, image.first_token) - of_images);
       from = std::max(from, std::min(end, image.first_token));
@@ -137,7 +137,7 @@ class PromptWithImages {
   }
 
   std::string text_;
-  std::vector<PromptImage> images_;
+  std::vector<MediaItem> images_;
   std::int64_t image_tokens_ = 0;
 };
 

@@ -37,7 +37,7 @@ struct CompletionRequest {
   std::string model;  // "" = any
   bool streams = false, wants_usage = false;
   std::int64_t prompt_tokens = 1;  // those of images among them
-  std::vector<PromptImage> images;
+  std::vector<MediaItem> images;
   std::vector<PixelSize> image_sizes;  // of `images`
   /// Of whole blocks of the prompt, each with all before it.
   std::vector<std::uint64_t> prefix_hashes;
@@ -50,9 +50,9 @@ struct CompletionRequest {
 
 /// How a model's engine takes prompts.
 struct PromptCut {
-  int block_tokens = 16;                      // that a prefix hash stands for
-  std::optional<VisionEncoder> encoder = {};  // that makes tokens of images
-  std::string no_images = {};                 // without one, what a request with images is told
+  int block_tokens = 16;                     // that a prefix hash stands for
+  std::optional<MediaEncoder> encoder = {};  // that makes tokens of images
+  std::string no_images = {};                // without one, what a request with images is told
 };
 /// Of the model that a request names ("" = none). Throws RequestRefused where there is none.
 using PromptCutOf = std::function<PromptCut(const std::string& model)>;

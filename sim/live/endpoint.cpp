@@ -33,9 +33,9 @@ std::int64_t context_of(const Scenario& scenario) {
 /// text alone, without room for an encoder's work.
 PromptCut cut_of(const std::string& name, const Scenario& scenario, const Workload& traffic) {
   PromptCut cut{.block_tokens = scenario.engine.block_tokens};
-  if (!scenario.model.takes_images()) {
+  if (!scenario.model.takes(Medium::image)) {
     cut.no_images = fmt::format("{} is not a multimodal model", name);
-  } else if (!traffic.has_images()) {
+  } else if (!traffic.has(Medium::image)) {
     cut.no_images =
         "At most 0 image(s) may be provided in one prompt: this engine was started for text alone; "
         "add "
@@ -164,7 +164,7 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   request.output_tokens = plan.tokens;
   request.prefix_hashes = std::move(asked.prefix_hashes);
   request.prefix_block_tokens = model.cut.block_tokens;
-  request.images = asked.images;
+  request.media = asked.images;
   request.model = static_cast<int>(number);
   request.priority = asked.priority;
   const std::string name = fmt::format("{}-{}", is_chat ? "chatcmpl" : "cmpl", answers_++);

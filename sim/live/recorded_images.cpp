@@ -9,7 +9,7 @@ namespace foretoken {
 void RecordedImages::note(RequestId id, const CompletionRequest& asked) {
   std::string text;
   for (std::size_t i = 0; i < asked.images.size(); ++i) {
-    const PromptImage& image = asked.images[i];
+    const MediaItem& image = asked.images[i];
     const PixelSize& size = asked.image_sizes[i];
     fmt::format_to(std::back_inserter(text),
                    R"({}{{"id":{},"first_token":{},"tokens":{},"width":{},"height":{}}})",

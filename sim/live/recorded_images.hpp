@@ -13,7 +13,7 @@ namespace foretoken {
 class RecordedImages {
  public:
   void note(RequestId id, const CompletionRequest& asked);
-  /// `,"images":[...]` as workloads/requests/trace_images.hpp reads them, and forgotten; "" = none.
+  /// `,"images":[...]` as workloads/requests/trace_media.hpp reads them, and forgotten; "" = none.
   std::string take(RequestId id);
 
  private:

@@ -103,13 +103,20 @@ CommGroupSizes group_sizes(const ParallelLayout& layout) {
 
 }  // namespace
 
-std::vector<StepKernel> price_images(const Transformer& model, const ParallelLayout& layout,
-                                     const ExecutionSettings& execution, const ClusterSpec& cluster,
-                                     const CommSettings& comm, const Predictor& predictor,
-                                     std::span<const ImagePatches> images) {
+std::vector<StepKernel> price_media(const Transformer& model, const ParallelLayout& layout,
+                                    const ExecutionSettings& execution, const ClusterSpec& cluster,
+                                    const CommSettings& comm, const Predictor& predictor,
+                                    std::span<const MediaPatches> items) {
   const ReplicaPlacement placement = place_replicas(cluster, layout, 1, {}).front();
   std::vector<StepKernel> kernels;
-  for (const KernelCall& call : encoder_kernels(*model.vision, layout, execution, images)) {
+  KernelSequence calls;
+  for (const Medium medium : all_media) {
+    const std::vector<MediaPatches> own = of_medium(medium, items);
+    if (own.empty()) continue;
+    const KernelSequence more = encoder_kernels(*model.encoder(medium), layout, execution, own);
+    calls.insert(calls.end(), more.begin(), more.end());
+  }
+  for (const KernelCall& call : calls) {
     const bool communicates = std::holds_alternative<Collective>(call.kernel);
     kernels.push_back(communicates
                           ? price_collective(call, cluster, comm, placement, group_sizes(layout), 0)

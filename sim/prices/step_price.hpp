@@ -41,18 +41,18 @@ struct DraftPasses {
 struct StepCost {
   std::vector<std::vector<StepKernel>> stages;
   std::vector<DraftPasses> drafts = {};
-  std::vector<StepKernel> encoder = {};  // of images, before the first stage
+  std::vector<StepKernel> encoder = {};  // of images and audio, before the first stage
   /// Where experts have GPUs of their own: kernels are those of all micro-batches.
   std::optional<SideTimes> sides = {};
   int micro_batches = 1;  // there
 
   /// What passes on a stage, on GPUs and links that may work at once.
   [[nodiscard]] Seconds time(std::size_t stage) const;
-  /// Of images, stages and drafts: the latency of one step through an empty pipeline.
+  /// Of encoders, stages and drafts: the latency of one step through an empty pipeline.
   [[nodiscard]] Seconds time() const;
   [[nodiscard]] Seconds compute(std::size_t stage) const;
   [[nodiscard]] Seconds communication(std::size_t stage) const;
-  /// Sums over images, stages and drafts.
+  /// Sums over encoders, stages and drafts.
   [[nodiscard]] Seconds compute() const;
   [[nodiscard]] Seconds communication() const;
 };
@@ -65,11 +65,11 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
                     const CommSettings& comm, const Predictor& predictor, const BatchShape& batch,
                     const NodeGroups& nodes = {});
 
-/// The same for encoding `images`, at least one, which the model must take.
-std::vector<StepKernel> price_images(const Transformer& model, const ParallelLayout& layout,
-                                     const ExecutionSettings& execution, const ClusterSpec& cluster,
-                                     const CommSettings& comm, const Predictor& predictor,
-                                     std::span<const ImagePatches> images);
+/// The same for encoding images and audio, at least one, which the model must take.
+std::vector<StepKernel> price_media(const Transformer& model, const ParallelLayout& layout,
+                                    const ExecutionSettings& execution, const ClusterSpec& cluster,
+                                    const CommSettings& comm, const Predictor& predictor,
+                                    std::span<const MediaPatches> items);
 
 /// The same for the passes of a draft behind a step of `batch`, which verifies the drafts of the
 /// step before.

@@ -13,7 +13,7 @@
 #include "sim/base/value.hpp"
 #include "sim/report/adapter_figures.hpp"
 #include "sim/report/expert_figures.hpp"
-#include "sim/report/image_figures.hpp"
+#include "sim/report/media_figures.hpp"
 #include "sim/report/request_group.hpp"
 #include "sim/report/request_row.hpp"
 #include "sim/report/running_costs.hpp"
@@ -175,7 +175,7 @@ struct Report {
 
   std::optional<AdapterFigures> adapters;
 
-  std::optional<ImageFigures> images;
+  std::optional<MediaFigures> images, audio;
   /// Of the first pool whose experts have GPUs of their own; nullopt = none has.
   std::optional<SideFigures> sides;
 

@@ -369,7 +369,8 @@ class ReportText {
                            grouped(report_.batch_max))});
     if (report_.sides) result += facts("experts apart", side_parts(*report_.sides));
     if (report_.experts) result += facts("expert routing", expert_parts(*report_.experts));
-    if (report_.images) result += facts("images", image_parts(*report_.images));
+    if (report_.images) result += facts("images", media_parts(*report_.images));
+    if (report_.audio) result += facts("audio", media_parts(*report_.audio));
     if (report_.adapters) result += facts("adapters", adapter_parts(*report_.adapters));
     if (const auto& host = report_.host; host && report_.iterations > 0) {
       const auto steps = static_cast<double>(report_.iterations);
@@ -445,8 +446,7 @@ class ReportText {
   }
 
   [[nodiscard]] std::string time_by() const {
-    double total = 0;
-    double longest = 0;
+    double total = 0, longest = 0;
     const std::vector<NamedSeconds> shown = families();
     for (const NamedSeconds& family : shown) {
       total += family.seconds;

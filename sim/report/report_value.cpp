@@ -144,14 +144,14 @@ void members(Archive& a, AdapterFigures& adapters) {
 }
 
 template <class Archive>
-void members(Archive& a, ImageFigures& images) {
-  a("reached", images.reached);
-  a("tokens_mean", images.tokens_mean);
-  a("cache_hit_rate", images.cache_hit_rate);
-  a("cache_tokens", images.cache_tokens);
-  a("encoder_s", images.encoder_s);
-  a("encoder_share", images.encoder_share);
-  a("sent_bytes", images.sent_bytes);
+void members(Archive& a, MediaFigures& media) {
+  a("reached", media.reached);
+  a("tokens_mean", media.tokens_mean);
+  a("cache_hit_rate", media.cache_hit_rate);
+  a("cache_tokens", media.cache_tokens);
+  a("encoder_s", media.encoder_s);
+  a("encoder_share", media.encoder_share);
+  a("sent_bytes", media.sent_bytes);
 }
 
 template <class Archive>
@@ -339,6 +339,7 @@ void add_extras(Archive& a, Report& report) {
   a("network", report.network);
   a("adapters", report.adapters);
   a("images", report.images);
+  a("audio", report.audio);
   a("sides", report.sides);
   a("speculation", report.speculation);
   a("fleet", report.fleet);

@@ -63,7 +63,8 @@ std::string format_suffix(const std::string& dtype) {
 std::string table_name(const PricedBy& by, std::string_view family) {
   if (family == "gemm") return "gemm_" + format_suffix(by.dtype);
   if (family == "embedding") return "kv_write";  // rows copied, as there; not measured alone
-  if (family == "batched_gemm" || family == "draft" || family == "encoder") return "gemm_16bit";
+  if (family == "batched_gemm" || family == "draft" || family.ends_with("encoder"))
+    return "gemm_16bit";
   if (family == "fused_moe") {
     const std::string suffix = format_suffix(by.expert_dtype.empty() ? by.dtype : by.expert_dtype);
     return suffix.starts_with("fp8") ? "moe_8bit" : "moe_" + suffix;

@@ -103,7 +103,7 @@ void DeployedPools::start_fleet(int model, PoolRole role, Fleet& fleet, Handoff*
     const Scenario& scenario = specs_[pool].scenario;
     parts_[pool] = {
         &specs_[pool], &fleet, {fleet.size(), engine.placements().size()}, &engine.placements()};
-    ImagePort* images = specs_[pool].encodes() ? nullptr : encoder_;
+    MediaPort* images = specs_[pool].encodes() ? nullptr : encoder_;
     engine.start_replicas({pool, {replicas_}, handoff, images, &*parties_}, start.platform,
                           start.timeline, fleet, start.observer);
     for (std::size_t i = 0; i < engine.replicas().size(); ++i) {
@@ -130,8 +130,13 @@ Pool& DeployedPools::start_model(int model, const Start& start, RequestListener&
       specs_, [&](const PoolSpec& spec) { return spec.encodes() && spec.model == model; });
   if (encoding == specs_.end()) return start_serving(model, start, client);
   const Scenario& scenario = encoding->scenario;
-  const double values = static_cast<double>(scenario.model.vision->values_per_token());
-  const Bytes token(values * bytes_per_element(activation_dtype(scenario.execution.dtype)));
+  EncodeHandoff::TokenBytes token;
+  for (const Medium medium : all_media) {
+    if (!scenario.model.takes(medium)) continue;
+    const auto values = static_cast<double>(scenario.model.encoder(medium)->values_per_token());
+    token[static_cast<std::size_t>(medium)] =
+        Bytes(values * bytes_per_element(activation_dtype(scenario.execution.dtype)));
+  }
   encoders_.push_back(std::make_unique<EncodeHandoff>(token, start.platform, client));
   encoder_ = encoders_.back().get();
   Pool& serving = start_serving(model, start, encoder_->serve_listener());
@@ -215,7 +220,7 @@ std::vector<ReplicaGauges> DeployedPools::gauges() const {
   return all;
 }
 
-Bytes DeployedPools::images_sent() const {
+Bytes DeployedPools::media_sent() const {
   Bytes sent;
   for (const auto& encoder : encoders_) sent += encoder->sent();
   return sent;

@@ -40,7 +40,7 @@ class DeployedPools {
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] PriceTotals totals() const;
   /// Of encoded images, between replicas.
-  [[nodiscard]] Bytes images_sent() const;
+  [[nodiscard]] Bytes media_sent() const;
 
  private:
   [[nodiscard]] std::unique_ptr<Router> make_router(const VariantChoice& choice,

@@ -32,7 +32,7 @@ DeployedEngine::DeployedEngine(const PoolSpec& pool, const Catalogs& catalogs,
     const auto scheduler = make_variant(catalogs.schedulers, scenario.engine.scheduler, "engine",
                                         SchedulerLimits(scenario.engine), scratch);
     expect_adapter_scheduler(scenario, *scheduler);
-    if (role_ != PoolRole::encode) expect_image_scheduler(scenario, *scheduler);
+    if (role_ != PoolRole::encode) expect_media_scheduler(scenario, *scheduler);
   });
   diagnostics.attempt([&] { check_all_reduce(); });
   diagnostics.attempt([&] {
@@ -153,12 +153,12 @@ DraftPricer* DeployedEngine::draft_pricer_for(const StageLinks& links) {
 }
 
 EncoderPricer* DeployedEngine::encoder_pricer_for(const GroupLinks& links) {
-  if (!scenario_.workload->has_images()) return nullptr;
+  if (!scenario_.workload->has_media()) return nullptr;
   for (const EncoderEntry& entry : encoder_pricers_) {
     if (entry.links == links) return entry.pricer.get();
   }
   encoder_pricers_.push_back(
-      {links, std::make_unique<EncoderPricer>(*scenario_.model.vision, scenario_.deployment.layout,
+      {links, std::make_unique<EncoderPricer>(scenario_.model, scenario_.deployment.layout,
                                               scenario_.execution, links, comm_, *predictor_)});
   return encoder_pricers_.back().pricer.get();
 }
@@ -249,7 +249,7 @@ void DeployedEngine::start_replicas(const PoolPart& part, Platform& platform, Ti
     config.pool = part.pool;
     config.role = role_;
     config.port = part.port;
-    config.images = part.images;
+    config.media = part.media;
     if (role_ == PoolRole::prefill) {
       const HandoffSettings& handoff = scenario_.deployment.handoff;
       config.announces_pieces = handoff.kv_transfer == KvTransfer::layer_wise;

@@ -22,7 +22,7 @@ struct PoolPart {
   std::size_t pool = 0;
   ReplicaId first;  // the others follow
   KvPort* port = nullptr;
-  ImagePort* images = nullptr;
+  MediaPort* media = nullptr;
   const LinkParties* parties = nullptr;  // of all pools
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/serving/encoder_memory.hpp"
+
 namespace foretoken {
 
 namespace {
@@ -13,7 +15,7 @@ std::int64_t usual_cache_tokens(const Scenario& scenario) {
   if (scenario.execution.implementation.framework != Framework::sglang)
     return scenario.engine.batch_tokens_max;
   constexpr double cache_bytes = 100 * 1024 * 1024;
-  const double token_bytes = static_cast<double>(scenario.model.vision->values_per_token()) *
+  const double token_bytes = static_cast<double>(values_per_media_token(scenario.model)) *
                              bytes_per_element(activation_dtype(scenario.execution.dtype));
   return static_cast<std::int64_t>(cache_bytes / token_bytes);
 }
@@ -23,9 +25,13 @@ std::int64_t usual_cache_tokens(const Scenario& scenario) {
 /// vLLM's limits are no fewer than the largest image's tokens; SGLang's cache takes only what it
 /// has room for.
 EncoderSettings encoder_limits(const Scenario& scenario) {
-  if (!scenario.workload->has_images()) return {};
+  if (!scenario.workload->has_media()) return {};
   EncoderSettings settings = scenario.engine.encoder.value_or(EncoderSettings{});
-  const std::int64_t largest = scenario.model.vision->tokens_most();
+  std::int64_t largest = 0;
+  for (const Medium medium : all_media) {
+    if (scenario.workload->has(medium))
+      largest = std::max(largest, scenario.model.encoder(medium)->tokens_most());
+  }
   const bool is_sglang = scenario.execution.implementation.framework == Framework::sglang;
   const auto or_usual = [](std::int64_t given, std::int64_t usual) {
     return given > 0 ? given : usual;
@@ -37,15 +43,15 @@ EncoderSettings encoder_limits(const Scenario& scenario) {
   return settings;
 }
 
-void expect_image_scheduler(const Scenario& scenario, Scheduler& scheduler) {
-  if (!scenario.workload->has_images()) return;
+void expect_media_scheduler(const Scenario& scenario, Scheduler& scheduler) {
+  if (!scenario.workload->has_media()) return;
   EncoderCache scratch(encoder_limits(scenario));
-  if (scheduler.mind_images(&scratch)) return;
+  if (scheduler.mind_media(&scratch)) return;
   throw ConfigError(
       scenario.engine_position,
-      fmt::format("images of requests ([workload.images]): scheduler \"{}\" schedules no encoder; "
+      fmt::format("{}: scheduler \"{}\" schedules no encoder; "
                   "\"vllm_v1\" does, with chunked_prefill, \"sglang\" and \"tensorrt_llm\" do",
-                  scenario.engine.scheduler.name));
+                  media_text(*scenario.workload), scenario.engine.scheduler.name));
 }
 
 }  // namespace foretoken

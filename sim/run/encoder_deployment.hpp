@@ -1,4 +1,4 @@
-// How images are encoded in a scenario: the limits of its engine. Internal to sim/run.
+// How images and audio are encoded in a scenario: the limits of its engine. Internal to sim/run.
 #pragma once
 
 #include "sim/scenario/scenario.hpp"
@@ -7,10 +7,10 @@
 
 namespace foretoken {
 
-/// Of each attention rank; zeroes where requests have no images.
+/// Of each attention rank; zeroes where requests have neither.
 EncoderSettings encoder_limits(const Scenario& scenario);
 
-/// Throws ConfigError if requests have images and `scheduler` knows nothing of them.
-void expect_image_scheduler(const Scenario& scenario, Scheduler& scheduler);
+/// Throws ConfigError if requests have either and `scheduler` knows nothing of them.
+void expect_media_scheduler(const Scenario& scenario, Scheduler& scheduler);
 
 }  // namespace foretoken

@@ -141,7 +141,7 @@ void LatencyCollector::on_kv_arrival(ReplicaId replica, Seconds now, const Reque
   if (brings_token) live.has_first_token = true;
 }
 
-void LatencyCollector::on_images_arrived(ReplicaId replica, Seconds now, RequestId id) {
+void LatencyCollector::on_media_arrived(ReplicaId replica, Seconds now, RequestId id) {
   const auto found = live_.find(id.value);
   if (found == live_.end()) return;
   Live& live = found->second;

@@ -30,7 +30,7 @@ class LatencyCollector final : public StepObserver {
   void on_send(ReplicaId replica, int stage, Seconds start, Seconds end) override;
   void on_kv_arrival(ReplicaId replica, Seconds now, const RequestRecord& record,
                      bool brings_token) override;
-  void on_images_arrived(ReplicaId replica, Seconds now, RequestId id) override;
+  void on_media_arrived(ReplicaId replica, Seconds now, RequestId id) override;
   void on_request_ended(const RequestRecord& record) override;
 
   /// Of requests that completed, by id.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "workloads/encoder_kernels.hpp"
+
 namespace foretoken {
 
 void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds duration,
@@ -20,14 +22,9 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
   if (stage == 0 && batch.host_delay > Seconds(0.0)) {
     fmt::format_to(out, R"("host_s":{:.9f},)", batch.host_delay.value());
   }
-  if (stage == 0 && !batch.images.empty()) {
-    line_ += R"("images":[)";
-    const char* before = "";
-    for (const ImagePatches& image : batch.images) {
-      fmt::format_to(out, "{}[{},{},{}]", before, image.tiles, image.patches, image.tokens);
-      before = ",";
-    }
-    line_ += "],";
+  if (stage == 0) {
+    append_media("images", of_medium(Medium::image, batch.media));
+    append_media("audio", of_medium(Medium::audio, batch.media));
   }
   line_ += R"("prefill":[)";
   decode_contexts_.clear();
@@ -58,6 +55,18 @@ void StepLog::on_step(ReplicaId replica, int stage, Seconds start, Seconds durat
   if (!verified_.empty()) append_verified();
   line_ += "}\n";
   file_.write(line_);
+}
+
+void StepLog::append_media(const char* name, const std::vector<MediaPatches>& items) {
+  if (items.empty()) return;
+  const auto out = std::back_inserter(line_);
+  fmt::format_to(out, R"("{}":[)", name);
+  const char* before = "";
+  for (const MediaPatches& item : items) {
+    fmt::format_to(out, "{}[{},{},{}]", before, item.tiles, item.patches, item.tokens);
+    before = ",";
+  }
+  line_ += "],";
 }
 
 /// Decodes that verify drafts, by [queries, context, sequences], those with fewer queries first.

@@ -27,6 +27,7 @@ class StepLog final : public StepObserver {
                const Batch& batch) override;
 
  private:
+  void append_media(const char* name, const std::vector<MediaPatches>& items);
   void append_verified();
 
   OutputFile& file_;

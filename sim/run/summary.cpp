@@ -7,9 +7,9 @@
 #include "sim/base/unit_text.hpp"
 #include "sim/run/adapter_figures.hpp"
 #include "sim/run/handoff_figures.hpp"
-#include "sim/run/image_figures.hpp"
 #include "sim/run/interval_estimate.hpp"
 #include "sim/run/kv_tiers.hpp"
+#include "sim/run/media_figures.hpp"
 #include "sim/run/pool_figures.hpp"
 #include "sim/run/price_edge.hpp"
 #include "sim/run/request_figures.hpp"
@@ -255,7 +255,7 @@ Report summarize_run(const Scenario& scenario, const SimulatedRun& outcome) {
   add_prices(outcome, report);
   add_adapters(outcome.pools.specs()[first_decoding(outcome.pools)].scenario, outcome.pools,
                report);
-  add_images(outcome.pools, report);
+  add_media(outcome.pools, report);
   for (std::size_t pool = 0; pool < outcome.pools.specs().size() && !report.sides; ++pool)
     report.sides = sides_of(outcome.pools, pool);
   add_speculation(outcome, report);

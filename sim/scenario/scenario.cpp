@@ -119,9 +119,9 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
   if (root.find("workload") != nullptr) {
     TableReader table = section("workload");
     diagnostics.attempt([&] {
-      scenario.workload =
-          read_workload(table, {options.base_folder, options.skip_bad_lines,
-                                scenario.engine.block_tokens, scenario.model.vision});
+      scenario.workload = read_workload(
+          table, {options.base_folder, options.skip_bad_lines, scenario.engine.block_tokens,
+                  scenario.model.vision, scenario.model.audio});
     });
   }
   read_slo_table(section("slo"), scenario);
@@ -138,7 +138,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       check_autoscaler(pool.scenario, diagnostics);
       check_prefix_blocks(pool.scenario, diagnostics);
       check_adapters(pool.scenario, diagnostics);
-      check_images(scenario, pool, diagnostics);
+      check_media(scenario, pool, diagnostics);
       check_expert_gpus(scenario, pool, diagnostics);
       check_host_memory(pool.scenario, diagnostics);
       check_kv_format(pool.scenario, diagnostics);

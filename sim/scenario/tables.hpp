@@ -85,7 +85,7 @@ void check_adapters(const Scenario& scenario, Diagnostics& diagnostics);
 /// [engine.encoder], likewise.
 void read_encoder_table(TableReader& engine, Scenario& scenario);
 /// Reports images that the engines of `pool`, one of the scenario's, cannot encode.
-void check_images(const Scenario& scenario, const PoolSpec& pool, Diagnostics& diagnostics);
+void check_media(const Scenario& scenario, const PoolSpec& pool, Diagnostics& diagnostics);
 
 /// What is left of the table are the variant's options; sim/run checks them when it builds it.
 void take_options(TableReader& table, VariantChoice& choice);

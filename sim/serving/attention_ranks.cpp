@@ -17,7 +17,7 @@ void AttentionRanks::tell(PrefixListener* listener) {
 
 void AttentionRanks::add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler,
                          std::unique_ptr<EncoderCache> images) {
-  const bool is_minded = scheduler->mind_images(images.get());
+  const bool is_minded = scheduler->mind_media(images.get());
   FORETOKEN_CHECK(is_minded, "a scheduler that knows nothing of images");
   ranks_.push_back({std::move(cache), std::move(images), std::move(scheduler)});
 }
@@ -140,8 +140,8 @@ std::int64_t AttentionRanks::blocks() const {
   return sum;
 }
 
-void AttentionRanks::pass_images(Sequence& sequence, std::int64_t tokens) {
-  if (!sequence.images.empty()) ranks_[sequence.attention_rank].images->pass(sequence, tokens);
+void AttentionRanks::pass_media(Sequence& sequence, std::int64_t tokens) {
+  if (!sequence.media.empty()) ranks_[sequence.attention_rank].images->pass(sequence, tokens);
 }
 
 EncoderTotals AttentionRanks::encoder_totals() const {

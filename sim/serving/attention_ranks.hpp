@@ -65,7 +65,7 @@ class AttentionRanks {
   [[nodiscard]] KvCopies take_copies(std::size_t rank) { return ranks_[rank].cache->take_copies(); }
 
   /// A step has computed the first `tokens` of `sequence`: it needs their images no more.
-  void pass_images(Sequence& sequence, std::int64_t tokens);
+  void pass_media(Sequence& sequence, std::int64_t tokens);
   [[nodiscard]] EncoderTotals encoder_totals() const;
 
   [[nodiscard]] KvStore* store() { return store_.get(); }

@@ -22,7 +22,7 @@ struct BatchEntry {
 struct Batch {
   std::vector<BatchEntry> entries;
   std::vector<std::uint32_t> adapters;  // of its sequences, each once, in order of first use
-  std::vector<ImagePatches> images;     // to be encoded before the step
+  std::vector<MediaPatches> media;      // to be encoded before the step
   BatchShape shape;
   Seconds scheduled_at;
   Seconds host_delay;           // by how much the CPU makes the step longer
@@ -37,7 +37,7 @@ struct Batch {
   void clear() {
     entries.clear();
     adapters.clear();
-    images.clear();
+    media.clear();
     admissions = 0;
     shape.tokens = shape.logit_rows = shape.draft_rows = shape.verifying = 0;
     shape.adapters = shape.adapted_tokens = 0;

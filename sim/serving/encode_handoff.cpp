@@ -12,7 +12,7 @@ void EncodeHandoff::add(Replica& replica, int tensor) {
 }
 
 void EncodeHandoff::submit(const Request& request, const RequestRecord& record) {
-  if (request.images.empty()) return serve_->submit(request, record);
+  if (request.media.empty()) return serve_->submit(request, record);
   const auto [open, is_new] = open_.try_emplace(request.id.value);
   FORETOKEN_CHECK(is_new, "request {} comes twice", request.id.value);
   open->second.request = request;
@@ -32,7 +32,7 @@ void EncodeHandoff::on_ended(Side side, const RequestRecord& record) {
   open.is_encoded = true;
   open.from = record.replica;
   Request request = open.request;
-  request.images_encoded = true;
+  request.media_encoded = true;
   RequestRecord next = open.record;
   next.scheduled = record.scheduled;
   serve_->submit(request, next);  // may end it at once
@@ -43,12 +43,14 @@ void EncodeHandoff::on_lost(const RequestRecord& record) {
   client_.on_request_lost(record);
 }
 
-void EncodeHandoff::on_awaiting_images(ReplicaId replica, RequestId request) {
+void EncodeHandoff::on_awaiting_media(ReplicaId replica, RequestId request) {
   Open& open = open_.at(request.value);
   open.to = replica;
-  std::int64_t tokens = 0;
-  for (const PromptImage& image : open.request.images) tokens += image.patches.tokens;
-  const Bytes size = static_cast<double>(tokens) * token_bytes_;
+  Bytes size;
+  for (const MediaItem& item : open.request.media) {
+    size += static_cast<double>(item.patches.tokens) *
+            token_bytes_[static_cast<std::size_t>(item.patches.medium)];
+  }
   const Member& from = members_.at(open.from.value);
   const Member& to = members_.at(replica.value);
   const std::vector<GpuId>& senders = from.replica->stage_gpus().front();
@@ -67,7 +69,7 @@ void EncodeHandoff::on_event(std::uint64_t tag) {
   const auto found = open_.find(static_cast<std::uint32_t>(tag));
   if (found == open_.end() || found->second.serial != tag >> 32) return;
   if (--found->second.transfers_open > 0) return;
-  members_.at(found->second.to.value).replica->receive_images(found->second.request.id);
+  members_.at(found->second.to.value).replica->receive_media(found->second.request.id);
 }
 
 void EncodeHandoff::cancel(RequestId id, RequestStatus status) {

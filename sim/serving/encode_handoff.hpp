@@ -1,5 +1,5 @@
-// Images encoded on replicas of their own (encode, prefill and decode apart): a pool made of a
-// fleet that encodes and of the pool behind it that serves the language model. A request with
+// Images and audio encoded on replicas of their own (encode, prefill and decode apart): a pool made
+// of a fleet that encodes and of the pool behind it that serves the language model. A request with
 // images goes to the fleet first; when all of them are encoded, it goes on, and what they were
 // encoded to moves over the simulated network to each rank of the replica's first stage that took
 // it (vLLM's EPD proxy and ECConnector). Requests without images go straight on.
@@ -7,19 +7,22 @@
 // travelled is at hand for as long as its request lives.
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/platform/platform.hpp"
 #include "sim/serving/fleet.hpp"
-#include "sim/serving/image_port.hpp"
+#include "sim/serving/media_port.hpp"
 
 namespace foretoken {
 
-class EncodeHandoff final : public Pool, public ImagePort, public EventHandler {
+class EncodeHandoff final : public Pool, public MediaPort, public EventHandler {
  public:
-  /// `token_bytes`: what a token of an image becomes. References must outlive the handoff.
-  EncodeHandoff(Bytes token_bytes, Platform& platform, RequestListener& client)
+  /// What a token becomes, by Medium.
+  using TokenBytes = std::array<Bytes, all_media.size()>;
+  /// References must outlive the handoff.
+  EncodeHandoff(const TokenBytes& token_bytes, Platform& platform, RequestListener& client)
       : token_bytes_(token_bytes), platform_(platform), client_(client) {}
 
   /// Whom the fleet that encodes tells of its requests, and the pool behind it.
@@ -33,7 +36,7 @@ class EncodeHandoff final : public Pool, public ImagePort, public EventHandler {
   void submit(const Request& request, const RequestRecord& record) override;
   void cancel(RequestId id, RequestStatus status) override;
   void abandon() override;
-  void on_awaiting_images(ReplicaId replica, RequestId request) override;
+  void on_awaiting_media(ReplicaId replica, RequestId request) override;
   void on_event(std::uint64_t tag) override;
 
   /// Of all that was sent.
@@ -71,7 +74,7 @@ class EncodeHandoff final : public Pool, public ImagePort, public EventHandler {
   void on_ended(Side side, const RequestRecord& record);
   void on_lost(const RequestRecord& record);
 
-  Bytes token_bytes_;
+  TokenBytes token_bytes_;
   Platform& platform_;
   RequestListener& client_;
   SideListener encode_listener_{*this, Side::encode}, serve_listener_{*this, Side::serve};

@@ -25,7 +25,7 @@ void EncodeScheduler::next_batch(Seconds /*now*/, Batch& batch) {
     const std::int64_t missing = sequence->prompt_tokens - sequence->computed;
     const std::int64_t tokens = images_->reach(*sequence, sequence->computed, missing);
     if (tokens == 0) return;
-    images_->encode(batch.images);
+    images_->encode(batch.media);
     batch.note_start(*sequence);
     sequence->computed += tokens;
     ++sequence->steps_in_flight;

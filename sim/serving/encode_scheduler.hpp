@@ -11,7 +11,7 @@ namespace foretoken {
 
 class EncodeScheduler final : public Scheduler {
  public:
-  bool mind_images(EncoderCache* cache) override {
+  bool mind_media(EncoderCache* cache) override {
     images_ = cache;
     return cache != nullptr;
   }

@@ -1,5 +1,6 @@
 // Which images an engine has encoded: what its encoder put out is kept until room is needed, those
-// that nobody needs any more longest go first. Sizes are tokens of the language model.
+// that nobody needs any more longest go first. Audio clips are kept among them and by the same
+// rules. Sizes are tokens of the language model.
 //   in_budget    vLLM V1 (core/sched/scheduler.py, _try_schedule_encoder_inputs;
 //                core/encoder_cache_manager.py): a step encodes an image as a whole, before the
 //                language model, when it first reaches its tokens, as far as the step's budget and
@@ -17,6 +18,7 @@
 //                with the request until its prompt is computed, and others do not find it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -25,12 +27,23 @@
 
 namespace foretoken {
 
-struct EncoderTotals {
-  std::int64_t images = 0;   // that steps reached; again after a preemption
+/// Of one medium.
+struct EncodedItems {
+  std::int64_t reached = 0;  // items that steps reached; again after a preemption
   std::int64_t found = 0;    // of these, those that were in the cache
   std::int64_t tokens = 0;   // of all of them
   std::int64_t encoded = 0;  // tokens of those that were not
+};
 
+struct EncoderTotals {
+  std::array<EncodedItems, all_media.size()> by_medium{};
+
+  [[nodiscard]] EncodedItems& of(Medium medium) {
+    return by_medium[static_cast<std::size_t>(medium)];
+  }
+  [[nodiscard]] const EncodedItems& of(Medium medium) const {
+    return by_medium[static_cast<std::size_t>(medium)];
+  }
   EncoderTotals& operator+=(const EncoderTotals& other);
 };
 
@@ -49,7 +62,7 @@ class EncoderCache {
   /// for those that have to be encoded, until encode() or forgo().
   std::int64_t reach(Sequence& sequence, std::int64_t computed, std::int64_t tokens);
   /// The step takes what reach() gave: adds what it encodes to `images`.
-  void encode(std::vector<ImagePatches>& images);
+  void encode(std::vector<MediaPatches>& images);
   /// It does not.
   void forgo(Sequence& sequence);
   /// Tokens up to `computed` are computed; their images may make room.
@@ -82,8 +95,8 @@ class EncoderCache {
   [[nodiscard]] Entry* find(std::uint64_t identity);
   [[nodiscard]] bool has_room(std::int64_t tokens) const;
   void make_room(std::int64_t tokens);
-  void hold(Entry& entry, SequenceImage& image);
-  void let_go(SequenceImage& image);
+  void hold(Entry& entry, SequenceItem& image);
+  void let_go(SequenceItem& image);
   void erase(std::uint64_t identity);
   void settle();
 
@@ -95,9 +108,9 @@ class EncoderCache {
   std::int64_t budget_ = 0;
   bool encodes_any_ = false;  // in this step
   std::vector<Taken> taken_;  // by the last reach(), not settled yet
-  std::vector<ImagePatches> planned_;
+  std::vector<MediaPatches> planned_;
   Sequence* planned_of_ = nullptr;  // all of whose images these are
-  std::int64_t planned_found_ = 0, planned_tokens_ = 0;
+  EncoderTotals planned_counts_;
   std::int64_t budget_before_ = 0;  // reach()
   bool encoded_before_ = false;
   EncoderTotals totals_;

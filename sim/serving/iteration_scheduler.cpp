@@ -18,7 +18,7 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   for (; !passed_over_.empty(); passed_over_.pop_back()) waiting_.push_front(passed_over_.back());
 }
 
-bool IterationScheduler::mind_images(EncoderCache* cache) {
+bool IterationScheduler::mind_media(EncoderCache* cache) {
   if (cache != nullptr) {
     const std::optional<EncoderRule> rule = encoder_rule();
     if (!rule) return false;
@@ -33,7 +33,7 @@ std::int64_t IterationScheduler::reachable(Sequence& sequence, std::int64_t comp
   return images_ != nullptr ? images_->reach(sequence, computed, tokens) : tokens;
 }
 
-void IterationScheduler::forgo_images(Sequence& sequence) {
+void IterationScheduler::forgo_media(Sequence& sequence) {
   if (images_ != nullptr) images_->forgo(sequence);
 }
 
@@ -64,7 +64,7 @@ void IterationScheduler::remove(Sequence& sequence) {
 
 void IterationScheduler::schedule(Sequence& sequence, std::int64_t tokens, Batch& batch) {
   batch.add(sequence, tokens);
-  if (images_ != nullptr) images_->encode(batch.images);
+  if (images_ != nullptr) images_->encode(batch.media);
   sequence.computed += tokens;
   ++sequence.steps_in_flight;
   budget_ -= tokens;
@@ -77,7 +77,7 @@ bool IterationScheduler::serve(std::size_t index, std::int64_t tokens, Batch& ba
   if (tokens == 0) return false;
   while (!cache_.grow(sequence, sequence.computed + tokens)) {
     if (preempt_last(index)) continue;
-    forgo_images(sequence);
+    forgo_media(sequence);
     return false;
   }
   schedule(sequence, tokens, batch);
@@ -96,7 +96,7 @@ bool IterationScheduler::admit_front(const KvEntry& entry, std::int64_t tokens,
   tokens = reachable(sequence, entry.tokens, tokens);
   if (tokens == 0) return false;
   if (!preempter_.let_in(sequence, entry, tokens, reserved_tokens)) {
-    forgo_images(sequence);
+    forgo_media(sequence);
     return false;
   }
   waiting_.pop_front();

@@ -21,7 +21,7 @@ class IterationScheduler : public Scheduler {
     return sequence.known_tokens() + 1;
   }
   void next_batch(Seconds now, Batch& batch) final;
-  bool mind_images(EncoderCache* cache) final;
+  bool mind_media(EncoderCache* cache) final;
   void remove(Sequence& sequence) final;
 
   [[nodiscard]] std::int64_t waiting() const final {
@@ -96,7 +96,7 @@ class IterationScheduler : public Scheduler {
 
  private:
   /// Gives back what reachable() took for a sequence that is not in the step after all.
-  void forgo_images(Sequence& sequence);
+  void forgo_media(Sequence& sequence);
   /// Whether `sequence` could run beside those that do.
   [[nodiscard]] bool has_adapter_slot(const Sequence& sequence) const;
   void note_adapter(const Sequence& sequence);

@@ -117,7 +117,7 @@ Bytes activation_bytes(const Transformer& model, const ParallelLayout& layout, i
   const auto hidden = static_cast<double>(model.hidden);
   double peak = tokens * element * layer_width(model, layout, execution);
   if (stage == 0 && limits.encoder.step_tokens > 0)
-    peak = std::max(peak, element * encoder_values(*model.vision, layout, limits.encoder));
+    peak = std::max(peak, element * encoder_values(model, layout, limits.encoder));
   if (limits.memory_rule != MemoryRule::of_total) return Bytes(peak);
   // vLLM's own: its profile run samples too, and its step is compiled.
   if (stage == layout.pipeline - 1) {
@@ -259,9 +259,9 @@ MemoryPlan plan_encoder_memory(const Transformer& model, const ParallelLayout& l
   const double element = bytes_per_element(activation_dtype(execution.dtype));
   MemoryPlan plan = started_process(layout, gpu, limits.memory_rule);
   const int ranks = layout.encoder_by_data ? 1 : layout.tensor;
-  plan.weights = Bytes(static_cast<double>(model.vision->parameters() / ranks) * element);
+  plan.weights = Bytes(static_cast<double>(model.encoder_weights() / ranks) * element);
   plan.encoder_cache = encoder_cache_bytes(model, execution, limits.encoder);
-  plan.activations = Bytes(element * encoder_values(*model.vision, layout, limits.encoder));
+  plan.activations = Bytes(element * encoder_values(model, layout, limits.encoder));
   plan.kv_blocks = 1;
   plan.kv_block_all_ranks = Bytes(1.0);
   plan.unused = plan.usable() - plan.context - plan.communication - plan.weights -
@@ -269,7 +269,7 @@ MemoryPlan plan_encoder_memory(const Transformer& model, const ParallelLayout& l
   if (plan.unused < Bytes(0.0)) {
     throw ConfigError(
         position,
-        fmt::format("the image encoder of {} does not fit on {}: it needs {} of weights, {} for a "
+        fmt::format("the encoder of {} does not fit on {}: it needs {} of weights, {} for a "
                     "step and {} for its cache; {} are missing. Lower [engine.encoder] step_tokens "
                     "or cache_tokens, or take a GPU with more memory",
                     model.name, gpu.name, readable(plan.weights), readable(plan.activations),

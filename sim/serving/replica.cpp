@@ -110,8 +110,8 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   sequence.tenant = request.tenant;
   sequence.tenant_weight = request.tenant_weight;
   sequence.adapter = request.adapter;
-  for (const PromptImage& image : request.images) sequence.images.push_back({image});
-  sequence.brings_images = request.images_encoded;
+  for (const MediaItem& image : request.media) sequence.media.push_back({image});
+  sequence.brings_media = request.media_encoded;
   sequence.delivered = record.output_tokens;
   sequence.last_token = record.last_token;
   sequence.has_ended = false;
@@ -156,8 +156,8 @@ void Replica::admit(Sequence& sequence, const Request& request) {
   if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
     return end(sequence, RequestStatus::rejected);
   }
-  if (config_.images != nullptr && sequence.brings_images)
-    return config_.images->on_awaiting_images(config_.id, request.id);
+  if (config_.media != nullptr && sequence.brings_media)
+    return config_.media->on_awaiting_media(config_.id, request.id);
   enter(sequence);
 }
 
@@ -168,10 +168,10 @@ FailureReason Replica::obstacle(const Sequence& sequence, std::int64_t tokens) c
   return ranks_.can_hold(held) ? FailureReason::step_tokens : FailureReason::kv_cache;
 }
 
-void Replica::receive_images(RequestId id) {
+void Replica::receive_media(RequestId id) {
   const auto found = by_id_.find(id.value);
   if (found == by_id_.end()) return;
-  if (observer_ != nullptr) observer_->on_images_arrived(config_.id, platform_.now(), id);
+  if (observer_ != nullptr) observer_->on_media_arrived(config_.id, platform_.now(), id);
   enter(*found->second);
   count_load();
 }
@@ -245,7 +245,7 @@ void Replica::reset() {
   host_.restart();
   past_prefixes_ = prefix_totals();
   past_host_ = host_totals();
-  past_images_ = encoder_totals();
+  past_media_ = encoder_totals();
   ranks_ = start_engines_();
   ranks_.tell(prefix_listener_);
   past_adapters_ = adapter_totals();
@@ -288,7 +288,7 @@ AdapterTotals Replica::adapter_totals() const {
 
 EncoderTotals Replica::encoder_totals() const {
   EncoderTotals totals = ranks_.encoder_totals();
-  totals += past_images_;
+  totals += past_media_;
   return totals;
 }
 
@@ -399,7 +399,7 @@ void Replica::count_tokens(const Batch& batch) {
   for (const BatchEntry& entry : batch.entries) {
     Sequence& sequence = *entry.sequence;
     --sequence.steps_in_flight;
-    ranks_.pass_images(sequence, entry.context_tokens);
+    ranks_.pass_media(sequence, entry.context_tokens);
     if (!entry.samples || sequence.has_ended) continue;
     const std::int64_t before = sequence.produced;
     produce(entry, batch);

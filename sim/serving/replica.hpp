@@ -19,8 +19,8 @@
 #include "sim/serving/attention_ranks.hpp"
 #include "sim/serving/encoder_pricer.hpp"
 #include "sim/serving/host_clock.hpp"
-#include "sim/serving/image_port.hpp"
 #include "sim/serving/kv_port.hpp"
+#include "sim/serving/media_port.hpp"
 #include "sim/serving/pool.hpp"
 #include "sim/serving/settings/engine_memory.hpp"
 #include "sim/serving/settings/handoff_settings.hpp"
@@ -35,7 +35,7 @@ struct ReplicaConfig {
   std::size_t pool = 0;  // by which the timeline sums up
   PoolRole role = PoolRole::both;
   KvPort* port = nullptr;         // of all roles but both
-  ImagePort* images = nullptr;    // who brings images; null: it encodes them itself
+  MediaPort* media = nullptr;     // who brings images; null: it encodes them itself
   bool announces_pieces = false;  // prefill: tells the port of pieces, not only of whole prompts
   bool shows_first_token = true;  // prefill: to the client, at once
   std::vector<std::vector<GpuId>> stage_gpus;  // by stage, by attention and tensor-parallel rank
@@ -86,7 +86,7 @@ class Replica final : public EventHandler {
   bool recompute(RequestId id, const RequestRecord& record);
 
   /// What was asked of the image port for a request has come, if it is still here.
-  void receive_images(RequestId id);
+  void receive_media(RequestId id);
 
   /// Ends every request that has not ended as unfinished: the run was cut.
   void abandon();
@@ -223,7 +223,7 @@ class Replica final : public EventHandler {
   Seconds load_adapters(const Slot& slot);
   Seconds price_drafts(Slot& slot);
   /// Of the attention rank whose images take longest.
-  [[nodiscard]] EncoderPrice price_images(const Slot& slot);
+  [[nodiscard]] EncoderPrice price_media(const Slot& slot);
   void start_stage(std::size_t stage, std::size_t slot);
   void start_copies(std::size_t stage, std::size_t slot);
   void copy_parts(std::size_t stage, std::size_t slot, Platform::HostCopy direction);
@@ -266,7 +266,7 @@ class Replica final : public EventHandler {
   PrefixListener* prefix_listener_ = nullptr;  // may stay null
   std::vector<AdapterCache> adapters_;         // by attention rank; empty: there are none
   AdapterTotals past_adapters_;
-  EncoderTotals past_images_;
+  EncoderTotals past_media_;
   PrefixTotals past_prefixes_;  // of caches that were lost
   HostTotals past_host_;
   Timeline& timeline_;

@@ -70,8 +70,8 @@ bool Replica::recompute(RequestId id, const RequestRecord& record) {
   sequence.record.reason = obstacle(sequence, sequence.prompt_tokens + sequence.output_tokens);
   if (sequence.record.reason != FailureReason::none) {
     end(sequence, RequestStatus::failed);
-  } else if (config_.images != nullptr && sequence.brings_images) {
-    config_.images->on_awaiting_images(config_.id, id);
+  } else if (config_.media != nullptr && sequence.brings_media) {
+    config_.media->on_awaiting_media(config_.id, id);
   } else {
     take(sequence);
   }

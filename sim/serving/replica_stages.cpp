@@ -60,12 +60,12 @@ Seconds Replica::host_delay(const Slot& slot) {
   return host_.delay(platform_.now(), slot.price.time + slot.encoder.time, work);
 }
 
-EncoderPrice Replica::price_images(const Slot& slot) {
+EncoderPrice Replica::price_media(const Slot& slot) {
   EncoderPrice longest;
   if (config_.encoder == nullptr) return longest;
   for (const Batch& batch : slot.batches) {
-    if (batch.images.empty()) continue;
-    const EncoderPrice price = config_.encoder->price(batch.images);
+    if (batch.media.empty()) continue;
+    const EncoderPrice price = config_.encoder->price(batch.media);
     if (price.time > longest.time) longest = price;
   }
   config_.encoder->add(longest);
@@ -105,7 +105,7 @@ void Replica::compute(std::size_t stage, std::size_t slot_index) {
   Seconds before;
   slot.encoder = {};
   if (stage == 0) {
-    slot.encoder = price_images(slot);
+    slot.encoder = price_media(slot);
     const Seconds delay = host_delay(slot) + load_adapters(slot);
     for (Batch& batch : slot.batches) batch.host_delay = delay;
     before = delay + slot.encoder.time;

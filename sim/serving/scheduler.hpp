@@ -30,7 +30,7 @@ class Scheduler {
 
   /// From now on no step takes tokens of an image that `cache` (null: there are no images) neither
   /// has nor can have encoded for it. Returns false if the scheduler knows nothing of images.
-  virtual bool mind_images(EncoderCache* cache) { return cache == nullptr; }
+  virtual bool mind_media(EncoderCache* cache) { return cache == nullptr; }
 
   /// A new sequence waits. It must be able to fit the KV cache alone, and can_serve.
   virtual void enqueue(Sequence& sequence) = 0;

@@ -15,8 +15,9 @@
 
 namespace foretoken {
 
-/// An image of a prompt. Held: in the encoder cache for this sequence, or being encoded.
-struct SequenceImage : PromptImage {
+/// An image or audio clip of a prompt. Held: in the encoder cache for this sequence, or being
+/// encoded.
+struct SequenceItem : MediaItem {
   bool is_held = false;
 };
 
@@ -28,8 +29,8 @@ struct Sequence {
   int tenant = 0;    // whose it is, for schedulers that share among tenants
   double tenant_weight = 1.0;
   std::optional<std::uint32_t> adapter;
-  std::vector<SequenceImage> images;
-  bool brings_images = false;  // they come encoded
+  std::vector<SequenceItem> media;
+  bool brings_media = false;  // they come encoded
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
   /// count; those that are rejected are taken off again.

@@ -47,7 +47,7 @@ class StepObserver {
   virtual void on_kv_arrival(ReplicaId /*replica*/, Seconds /*now*/,
                              const RequestRecord& /*record*/, bool /*brings_token*/) {}
   /// Images of a request have come from a replica that encoded them.
-  virtual void on_images_arrived(ReplicaId /*replica*/, Seconds /*now*/, RequestId /*id*/) {}
+  virtual void on_media_arrived(ReplicaId /*replica*/, Seconds /*now*/, RequestId /*id*/) {}
   /// A request's client gets `count` tokens at `date`: now, or when the front end is through with
   /// them.
   virtual void on_tokens(RequestId /*id*/, std::int64_t /*count*/, Seconds /*date*/) {}

@@ -12,12 +12,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   for (const bool is_chat : {false, true}) {
     try {
-      VisionEncoder encoder;
+      MediaEncoder encoder;
       encoder.layers = encoder.heads = 1;
       encoder.projector = {4, 4};
       encoder.patch = 14;
       encoder.merge = 2;
-      encoder.sizing = ImageSizing::rounded;
+      encoder.sizing = MediaSizing::rounded;
       encoder.patches_max = 16'384;
       const CompletionRequest asked = read_completion(body, is_chat, [&](const std::string&) {
         return PromptCut{16, encoder, ""};

@@ -53,12 +53,12 @@ class EncodedImages final : public StepObserver {
   void on_step(ReplicaId, int stage, Seconds, Seconds, const Batch& batch) override {
     if (stage > 0) return;
     std::int64_t tokens = 0;
-    for (const ImagePatches& image : batch.images) tokens += image.tokens;
-    images += std::ssize(batch.images);
+    for (const MediaPatches& image : batch.media) tokens += image.tokens;
+    images += std::ssize(batch.media);
     most = std::max(most, tokens);
     for (const BatchEntry& entry : batch.entries) {
       // Whatever is computed of an image's tokens, its image is held then.
-      for (const SequenceImage& image : entry.sequence->images) {
+      for (const SequenceItem& image : entry.sequence->media) {
         const bool is_touched =
             image.first_token < entry.context_tokens && image.end() > entry.context_tokens;
         if (is_touched) {
@@ -212,11 +212,11 @@ role = "decode"
 class EncodingSteps final : public StepObserver {
  public:
   void on_step(ReplicaId, int, Seconds, Seconds, const Batch& batch) override {
-    if (batch.images.empty()) return;
-    images += std::ssize(batch.images);
+    if (batch.media.empty()) return;
+    images += std::ssize(batch.media);
     EXPECT_EQ(batch.shape.tokens, 0);  // no token of a prompt beside them
   }
-  void on_images_arrived(ReplicaId, Seconds, RequestId) override { ++arrivals; }
+  void on_media_arrived(ReplicaId, Seconds, RequestId) override { ++arrivals; }
   std::int64_t images = 0, arrivals = 0;
 };
 

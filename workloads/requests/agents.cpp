@@ -71,7 +71,7 @@ class AgentPlanner final : public TrajectoryPlanner {
       : agents_(*traffic.agents),
         system_prompts_(traffic.system_prompts, random),
         draws_(traffic, random),
-        images_(traffic.images, random),
+        media_(traffic.media, random),
         calls_random_(random.stream("agent_calls")),
         time_random_(random.stream("tool_time")),
         tool_random_(random.stream("tool_tokens")),
@@ -134,7 +134,7 @@ class AgentPlanner final : public TrajectoryPlanner {
 
   /// Whether the call has room: one that has none even in a context that was cut is never made.
   bool add(Writer& writer, Call call) {
-    images_.give(call.request);
+    media_.give(call.request);
     const std::int64_t added = call.request.prompt_tokens + call.request.output_tokens;
     const std::int64_t most = agents_.context_tokens_max;
     if (most > 0 && writer.last >= 0 && writer.tokens + added > most) {
@@ -180,7 +180,7 @@ class AgentPlanner final : public TrajectoryPlanner {
   Agents agents_;
   SystemPromptDraws system_prompts_;
   RequestDraws draws_;
-  ImageDraws images_;
+  MediaDraws media_;
   RandomStream calls_random_, time_random_, tool_random_, thinking_random_, subagents_random_;
   std::uint64_t number_ = 0;
   Trajectory plan_;  // that is being written

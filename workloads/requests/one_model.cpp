@@ -66,7 +66,7 @@ class OneModel final : public Workload {
   std::vector<Tenant> tenants() const override { return all_->tenants(); }
   double share() const override { return all_->share_of_model(model_); }
   std::int64_t adapters() const override { return all_->adapters(); }
-  bool has_images() const override { return all_->has_images(); }
+  bool has(Medium medium) const override { return all_->has(medium); }
   Value resolved() const override { return all_->resolved(); }
 
  private:

@@ -7,17 +7,20 @@
 #include <optional>
 #include <vector>
 
-#include "models/vision.hpp"
+#include "models/media_encoder.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace foretoken {
 
-/// An image among a prompt's tokens.
-struct PromptImage {
-  std::uint64_t identity = 0;  // equal ones are the same image, and of one size
+/// Sets identities of clips apart from those of images.
+inline constexpr std::uint64_t clip_identity = std::uint64_t{1} << 63;
+
+/// An image or an audio clip among a prompt's tokens.
+struct MediaItem {
+  std::uint64_t identity = 0;  // equal ones are the same, and of one size
   std::int64_t first_token = 0;
-  ImagePatches patches = {};
+  MediaPatches patches = {};
 
   [[nodiscard]] std::int64_t end() const { return first_token + patches.tokens; }
 };
@@ -42,8 +45,8 @@ struct Request {
   int model = 0;               // which it asks for (Workload::models())
   double tenant_weight = 1.0;  // that tenant's part among others
   std::optional<std::uint32_t> adapter = std::nullopt;  // (LoRA); nullopt: the base model
-  std::vector<PromptImage> images = {};                 // in the order of their tokens
-  bool images_encoded = false;  // elsewhere: whoever computes the prompt gets them so
+  std::vector<MediaItem> media = {};                    // in the order of their tokens
+  bool media_encoded = false;  // elsewhere: whoever computes the prompt gets them so
   /// After the arrival, if it has not ended then; negative = never. The client gives up waiting for
   /// the answer, or for its first token, or stops reading.
   Seconds timeout{-1.0}, first_token_timeout{-1.0}, cancel_after{-1.0};

@@ -33,7 +33,7 @@ class SessionPlanner final : public TrajectoryPlanner {
         turns_random_(random.stream("turns")),
         think_random_(random.stream("think_time")),
         draws_(traffic, random),
-        images_(traffic.images, random) {}
+        media_(traffic.media, random) {}
 
   /// Everything is drawn for turns beyond the longest context too, so that it shifts no other.
   Trajectory plan(std::uint64_t number) override {
@@ -49,7 +49,7 @@ class SessionPlanner final : public TrajectoryPlanner {
     bool is_over = false;
     for (int i = 0; i < turns; ++i) {
       Call turn{.request = draws_.next(number), .waits_for = {}};
-      images_.give(turn.request);
+      media_.give(turn.request);
       if (i > 0) turn.waits_for = {{i - 1, thought}};
       thought = sessions_.think_time.sample(think_random_);
       context += turn.request.prompt_tokens + turn.request.output_tokens;
@@ -65,7 +65,7 @@ class SessionPlanner final : public TrajectoryPlanner {
   SystemPromptDraws system_prompts_;
   RandomStream turns_random_, think_random_;
   RequestDraws draws_;
-  ImageDraws images_;
+  MediaDraws media_;
 };
 
 }  // namespace

@@ -6,12 +6,13 @@
 namespace foretoken {
 
 bool Trace::add(const TraceRow& row, const TraceLimits& limits) {
-  constexpr std::size_t words_an_image = 8;
-  const std::size_t images = images_total_ + row.images.size();
+  constexpr std::size_t words_an_item = 8;
+  const std::size_t items = media_total_ + row.media.size();
   const std::size_t hashes = hashes_.size() + row.prefix_hashes.size();
-  if (rows_.size() >= limits.rows || hashes + words_an_image * images > limits.hashes) return false;
-  if (!row.images.empty()) images_.emplace(rows_.size(), row.images);
-  images_total_ = images;
+  if (rows_.size() >= limits.rows || hashes + words_an_item * items > limits.hashes) return false;
+  if (!row.media.empty()) media_.emplace(rows_.size(), row.media);
+  media_total_ = items;
+  for (const TraceItem& item : row.media) has_medium_[static_cast<std::size_t>(item.medium)] = true;
   rows_.push_back({row.arrival_ns, hashes_.size(),
                    static_cast<std::uint32_t>(row.prefix_hashes.size()), row.prompt_tokens,
                    row.output_tokens, number_of(row.model)});
@@ -36,7 +37,7 @@ void Trace::set_trajectories(std::vector<TraceTrajectory> trajectories) {
 
 void Trace::finish() {
   if (rows_.empty()) return;
-  if (!trajectories_.empty() || !images_.empty()) follow_sorting();
+  if (!trajectories_.empty() || !media_.empty()) follow_sorting();
   if (!std::ranges::is_sorted(rows_, {}, &Row::arrival_ns))  // sorting takes a copy
     std::ranges::stable_sort(rows_, {}, &Row::arrival_ns);
   const std::int64_t first = rows_.front().arrival_ns;
@@ -50,9 +51,9 @@ void Trace::follow_sorting() {
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   for (TraceTrajectory& trajectory : trajectories_)
     for (TraceCall& call : trajectory) call.row = place[call.row];
-  std::map<std::size_t, std::vector<TraceImage>> images;
-  for (auto& [row, own] : images_) images.emplace(place[row], std::move(own));
-  images_ = std::move(images);
+  std::map<std::size_t, std::vector<TraceItem>> media;
+  for (auto& [row, own] : media_) media.emplace(place[row], std::move(own));
+  media_ = std::move(media);
   std::ranges::stable_sort(trajectories_, {},
                            [](const TraceTrajectory& calls) { return calls.front().row; });
 }

@@ -4,6 +4,7 @@
 // trace_format.hpp's business.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "sim/base/quantity.hpp"
-#include "workloads/requests/trace_images.hpp"
+#include "workloads/requests/trace_media.hpp"
 
 namespace foretoken {
 
@@ -55,7 +56,7 @@ struct TraceRow {
   std::vector<std::uint64_t> prefix_hashes;
   std::optional<TracePlace> place = std::nullopt;  // nullopt: a request for itself
   std::string model = {};                          // that it asked for; "" = not said
-  std::vector<TraceImage> images = {};
+  std::vector<TraceItem> media = {};
 };
 
 /// A row that others wait for, or that waits.
@@ -110,10 +111,12 @@ class Trace {
   [[nodiscard]] std::span<const std::uint64_t> prefix_hashes(std::size_t row) const {
     return {hashes_.data() + rows_[row].hashes_begin, rows_[row].hashes};
   }
-  [[nodiscard]] bool has_images() const { return !images_.empty(); }
-  [[nodiscard]] std::span<const TraceImage> images(std::size_t row) const {
-    const auto found = images_.find(row);
-    return found == images_.end() ? std::span<const TraceImage>() : found->second;
+  [[nodiscard]] bool has(Medium medium) const {
+    return has_medium_[static_cast<std::size_t>(medium)];
+  }
+  [[nodiscard]] std::span<const TraceItem> media(std::size_t row) const {
+    const auto found = media_.find(row);
+    return found == media_.end() ? std::span<const TraceItem>() : found->second;
   }
   /// That rows ask for, in the order of their first rows; empty: no row names one.
   [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
@@ -162,13 +165,14 @@ class Trace {
     std::int32_t model;  // of models_; -1: none
   };
   std::int32_t number_of(const std::string& model);
-  /// Rows of trajectories, and those that have images, by what they become when sorted.
+  /// Rows of trajectories, and those that have media, by what they become when sorted.
   void follow_sorting();
 
   std::deque<Row> rows_;  // grows without a copy of what is there
   std::vector<std::uint64_t> hashes_;
-  std::map<std::size_t, std::vector<TraceImage>> images_;  // of the few rows that have some
-  std::size_t images_total_ = 0;
+  std::map<std::size_t, std::vector<TraceItem>> media_;  // of the few rows that have some
+  std::size_t media_total_ = 0;
+  std::array<bool, all_media.size()> has_medium_{};
   std::vector<std::string> models_;
   std::vector<TraceTrajectory> trajectories_;
   bool has_texts_ = false;

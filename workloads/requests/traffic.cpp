@@ -37,7 +37,7 @@ class TrafficSource final : public RequestSource {
         times_(traffic, random),
         draws_(traffic, random),
         adapters_(traffic.adapters, random),
-        images_(traffic.images, random) {}
+        media_(traffic.media, random) {}
 
   std::optional<Request> next() override { return next_request(); }
 
@@ -74,7 +74,7 @@ class TrafficSource final : public RequestSource {
     request.id = RequestId{static_cast<std::uint32_t>(number)};
     request.arrival = arrival->time;
     give_adapter(adapters_.next(), request);
-    images_.give(request);
+    media_.give(request);
     return request;
   }
 
@@ -83,7 +83,7 @@ class TrafficSource final : public RequestSource {
   LimitedTimes times_;
   RequestDraws draws_;
   AdapterDraws adapters_;
-  ImageDraws images_;
+  MediaDraws media_;
 };
 
 }  // namespace
@@ -98,7 +98,7 @@ RequestDraws::RequestDraws(const Traffic& traffic, const RandomStreams& random)
       output_random_(random.stream("output_tokens")),
       class_random_(random.stream("priorities")),
       patience_(traffic.patience, random),
-      trace_encoder_(traffic.trace_encoder) {}
+      trace_encoders_(traffic.trace_encoders) {}
 
 void RequestDraws::begin_trajectory() {
   if (!classes_.are_priorities()) kept_ = classes_.sample(class_random_, 0);
@@ -120,19 +120,22 @@ Request RequestDraws::next(std::size_t row) {
     const auto hashes = trace_->prefix_hashes(row % trace_->size());
     request.prefix_hashes.assign(hashes.begin(), hashes.end());
     request.prefix_block_tokens = prefix_block_tokens_;
-    if (trace_encoder_) give_trace_images(row % trace_->size(), request);
+    give_trace_media(row % trace_->size(), request);
   }
   return request;
 }
 
-/// Text stays as long as it was. Where an image becomes another number of tokens than it did,
-/// nobody knows what the prompt shares from there on.
-void RequestDraws::give_trace_images(std::size_t row, Request& request) const {
+/// Text stays as long as it was. Where an image or a clip becomes another number of tokens than it
+/// did, nobody knows what the prompt shares from there on.
+void RequestDraws::give_trace_media(std::size_t row, Request& request) const {
   std::int64_t moved = 0;
   std::optional<std::int64_t> first_other;
-  for (const TraceImage& recorded : trace_->images(row)) {
-    const ImagePatches patches = trace_encoder_->patches_of(recorded.width, recorded.height);
-    request.images.push_back({recorded.id, recorded.first_token + moved, patches});
+  for (const TraceItem& recorded : trace_->media(row)) {
+    const auto& encoder = trace_encoders_[static_cast<std::size_t>(recorded.medium)];
+    if (!encoder) continue;
+    const MediaPatches patches = recorded.cut_by(*encoder);
+    const std::uint64_t kind = recorded.medium == Medium::audio ? clip_identity : 0;
+    request.media.push_back({recorded.id | kind, recorded.first_token + moved, patches});
     if (patches.tokens != recorded.tokens && !first_other) first_other = recorded.first_token;
     moved += patches.tokens - recorded.tokens;
   }

@@ -2,6 +2,7 @@
 // plays it. Arrivals, lengths and time transforms meet here and nowhere else.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,8 +10,8 @@
 #include "workloads/requests/adapters.hpp"
 #include "workloads/requests/agents.hpp"
 #include "workloads/requests/arrival_process.hpp"
-#include "workloads/requests/images.hpp"
 #include "workloads/requests/length_distribution.hpp"
+#include "workloads/requests/media.hpp"
 #include "workloads/requests/patience.hpp"
 #include "workloads/requests/request.hpp"
 #include "workloads/requests/request_classes.hpp"
@@ -25,6 +26,8 @@ struct TrafficLimits {
   std::optional<Seconds> duration;  // nobody arrives at or after it
 };
 
+using TraceEncoders = std::array<std::optional<MediaEncoder>, all_media.size()>;
+
 struct Traffic {
   std::shared_ptr<const ArrivalProcess> arrivals;
   TimeTransform transform;
@@ -33,11 +36,12 @@ struct Traffic {
   std::shared_ptr<const LengthDistribution> output_tokens;
   RequestClasses classes;
   AdapterTraffic adapters;
-  ImageTraffic images;
+  MediaTraffic media;
   Patience patience;
   std::shared_ptr<const Trace> trace;  // null if nothing comes from one
-  /// That cuts the trace's images; nullopt: it has none, or prompts are not the trace's.
-  std::optional<VisionEncoder> trace_encoder;
+  /// That cut the trace's images and clips, by Medium; nullopt: it has none, or prompts are not the
+  /// trace's.
+  TraceEncoders trace_encoders;
   std::optional<Sessions> sessions;  // arrivals are theirs, then, and prompts one turn's part
   std::optional<Agents> agents;      // likewise
   std::optional<SystemPrompts> system_prompts;
@@ -71,13 +75,13 @@ class RequestDraws {
   RandomStream prompt_random_, output_random_, class_random_;
   PatienceDraws patience_;
 
-  void give_trace_images(std::size_t row, Request& request) const;
+  void give_trace_media(std::size_t row, Request& request) const;
 
-  std::optional<VisionEncoder> trace_encoder_;
+  TraceEncoders trace_encoders_;
 };
 
-/// A fresh source of requests each for itself. Streams: "arrivals", "adapters", "images" and those
-/// of RequestDraws.
+/// A fresh source of requests each for itself. Streams: "arrivals", "adapters", those of MediaDraws
+/// and of RequestDraws.
 std::unique_ptr<RequestSource> start_requests(const Traffic& traffic, const RandomStreams& random);
 
 /// A fresh source, of whatever the traffic consists of.

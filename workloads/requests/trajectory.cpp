@@ -163,11 +163,11 @@ class TrajectorySource final : public RequestSource {
   /// The request reads the text of its call, which then holds the answer too.
   void go_on(Open& open, const Call& call, Request& request) const {
     Text& text = open.plan.texts[static_cast<std::size_t>(call.text)];
-    for (PromptImage& image : request.images) {
+    for (MediaItem& image : request.media) {
       image.first_token += text.tokens;
-      text.images.push_back(image);
+      text.media.push_back(image);
     }
-    request.images = text.images;
+    request.media = text.media;
     request.prompt_tokens += text.tokens;
     text.tokens = request.prompt_tokens + request.output_tokens - call.forgotten_tokens;
     request.prefix_block_tokens = block_tokens_;

@@ -30,8 +30,8 @@ struct Call {
 struct Text {
   std::size_t system_prompt = 0;
   std::int64_t system_tokens = 0;
-  std::int64_t tokens = 0;               // at first, those of the system prompt included
-  std::vector<PromptImage> images = {};  // among these
+  std::int64_t tokens = 0;            // at first, those of the system prompt included
+  std::vector<MediaItem> media = {};  // among these
 };
 
 struct Trajectory {

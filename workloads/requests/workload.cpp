@@ -115,8 +115,10 @@ class TrafficWorkload final : public Workload {
 
   int prefix_block_tokens() const override { return traffic_.prefix_block_tokens; }
   std::int64_t adapters() const override { return traffic_.adapters.count; }
-  bool has_images() const override {
-    return !traffic_.images.empty() || traffic_.trace_encoder.has_value();
+  bool has(Medium medium) const override {
+    const MediaTraffic& media = traffic_.media;
+    const bool is_drawn = medium == Medium::image ? !media.images.empty() : !media.audio.empty();
+    return is_drawn || traffic_.trace_encoders[static_cast<std::size_t>(medium)].has_value();
   }
 
   std::vector<std::string> models() const override { return traffic_.classes.models(); }
@@ -140,7 +142,7 @@ class TrafficWorkload final : public Workload {
     }
     traffic_.classes.describe(table);
     describe(traffic_.adapters, table);
-    describe(traffic_.images, table);
+    describe(traffic_.media, table);
     patience_keys().write(traffic_.patience, table);
     time_transform_keys().write(traffic_.transform, table);
     return table;
@@ -169,7 +171,7 @@ class WorkloadReader {
     read_prefix_blocks();
     read_classes();
     traffic_.adapters = read_adapters(table_);
-    read_image_traffic();
+    read_media_traffic();
     patience_keys().read(table_, traffic_.patience);
     time_transform_keys().read(table_, traffic_.transform);
     table_.finish();
@@ -220,25 +222,42 @@ class WorkloadReader {
                   "and sessions are different traffic; keep one of the two tables");
   }
 
-  void read_image_traffic() {
-    traffic_.images = read_images(table_, options_.vision, catalog_.lengths);
-    table_.expect("images", traffic_.images.empty() || !traffic_.replays_trajectories(),
-                  "cannot be combined with a trace whose calls wait for each other: later turns "
-                  "would have the images of earlier ones, which is not modelled");
-    read_trace_images();
+  void read_media_traffic() {
+    traffic_.media = read_media(table_, options_.vision, options_.audio, catalog_.lengths);
+    for (const auto& [key, own] :
+         {std::pair{"images", &traffic_.media.images}, std::pair{"audio", &traffic_.media.audio}}) {
+      table_.expect(key, own->empty() || !traffic_.replays_trajectories(),
+                    fmt::format("cannot be combined with a trace whose calls wait for each other: "
+                                "later turns would have the {} of earlier ones, which is not "
+                                "modelled",
+                                key));
+    }
+    read_trace_media();
   }
 
-  void read_trace_images() {
-    const bool has_some = traffic_.trace != nullptr && traffic_.trace->has_images() &&
-                          traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
-    if (!has_some) return;
-    table_.expect("images", traffic_.images.empty(),
-                  "the trace has images of its own; remove the table, or give prompt_tokens");
-    const bool takes = options_.vision && options_.vision->takes_images();
-    table_.expect("trace", takes,
-                  "its requests have images, which the model does not take; choose one with a "
-                  "[vision] table (foretoken model show NAME), or give prompt_tokens");
-    if (takes) traffic_.trace_encoder = options_.vision;
+  void read_trace_media() {
+    const bool are_the_traces =
+        traffic_.prompt_tokens != nullptr && traffic_.prompt_tokens->uses_trace();
+    if (traffic_.trace == nullptr || !are_the_traces) return;
+    read_trace_medium(Medium::image, "images", "a [vision]", traffic_.media.images,
+                      options_.vision);
+    read_trace_medium(Medium::audio, "audio", "an [audio]", traffic_.media.audio, options_.audio);
+  }
+
+  void read_trace_medium(Medium medium, const char* key, const char* model_table,
+                         const MediumTraffic& drawn, const std::optional<MediaEncoder>& encoder) {
+    if (!traffic_.trace->has(medium)) return;
+    table_.expect(key, drawn.empty(),
+                  fmt::format("the trace has {} of its own; remove the table, or give "
+                              "prompt_tokens",
+                              key));
+    const bool takes = encoder && encoder->takes_media();
+    table_.expect(
+        "trace", takes,
+        fmt::format("its requests have {}, which the model does not take; choose one with "
+                    "a [{}] table (foretoken model show NAME), or give prompt_tokens",
+                    key, model_table));
+    if (takes) traffic_.trace_encoders[static_cast<std::size_t>(medium)] = encoder;
   }
 
   /// Arrivals that are a trace's ask for the models that it names.
@@ -386,6 +405,12 @@ class WorkloadReader {
 
 }  // namespace
 
+std::string media_text(const Workload& workload) {
+  if (!workload.has(Medium::audio)) return "images of requests ([workload.images])";
+  if (!workload.has(Medium::image)) return "audio of requests ([workload.audio])";
+  return "images and audio of requests";
+}
+
 std::unique_ptr<Workload> read_workload(TableReader& table, const WorkloadOptions& options,
                                         const WorkloadCatalog& catalog) {
   return WorkloadReader(table, options, catalog).read();
@@ -406,8 +431,8 @@ std::vector<KeyTable> workload_key_tables() {
         "Agents instead of single requests: [workload.agents]."},
        {"system_prompts", "table", "", "not set", "",
         "Beginnings that prompts share: [workload.system_prompts]."},
-       adapters_note(),
-       images_note()});
+       adapters_note()});
+  add(media_notes());
   add(request_class_notes());
   add(patience_keys().notes());
   add(time_transform_keys().notes());
@@ -430,7 +455,7 @@ std::vector<KeyTable> workload_key_tables() {
   tables.push_back(system_prompt_key_table());
   for (KeyTable& table : request_class_key_tables()) tables.push_back(std::move(table));
   tables.push_back(adapters_key_table());
-  tables.push_back(image_key_table());
+  for (KeyTable& table : media_key_tables()) tables.push_back(std::move(table));
   tables.push_back(cancellation_key_table());
   tables.push_back(diurnal_key_table());
   return tables;

@@ -36,17 +36,23 @@ class Workload {
   [[nodiscard]] virtual double share_of_model(int model) const { return model == 0 ? 1.0 : 0.0; }
   /// Adapters that its requests ask for; 0 = all want the base model.
   [[nodiscard]] virtual std::int64_t adapters() const { return 0; }
-  /// Whether requests have images.
-  [[nodiscard]] virtual bool has_images() const { return false; }
+  /// Whether requests have images, or audio.
+  [[nodiscard]] virtual bool has(Medium /*medium*/) const { return false; }
+  [[nodiscard]] bool has_media() const { return has(Medium::image) || has(Medium::audio); }
   /// The table as resolved: defaults filled in, reads back to the same workload.
   [[nodiscard]] virtual Value resolved() const = 0;
 };
 
+/// What of requests is encoded, and where it is set: "images of requests ([workload.images])".
+/// Needs has_media().
+std::string media_text(const Workload& workload);
+
 struct WorkloadOptions {
-  std::filesystem::path base_folder;         // relative trace paths start here
-  bool skip_bad_lines = false;               // go on past malformed trace lines and count them
-  int block_tokens = 16;                     // that a prefix hash of generated traffic stands for
-  std::optional<VisionEncoder> vision = {};  // which cuts images into tokens; nullopt: nobody does
+  std::filesystem::path base_folder;  // relative trace paths start here
+  bool skip_bad_lines = false;        // go on past malformed trace lines and count them
+  int block_tokens = 16;              // that a prefix hash of generated traffic stands for
+  /// Which cut images and audio into tokens; nullopt: nobody does.
+  std::optional<MediaEncoder> vision = {}, audio = {};
 };
 
 /// The variants a [workload] may name.

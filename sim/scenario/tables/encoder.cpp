@@ -12,34 +12,38 @@ void read_encoder_table(TableReader& engine, Scenario& scenario) {
   encoder_keys().read(table, encoder);
   encoder.position = given->position;
   finish(table);
-  engine.expect("encoder", scenario.model.takes_images(),
-                "is of no use: the model takes no images, or how it cuts them is not known");
+  engine.expect("encoder", scenario.model.takes_media(),
+                "is of no use: the model takes no images or audio, or how it cuts them is not "
+                "known");
   scenario.deployment.layout.encoder_by_data = encoder.parallel == EncoderParallel::data;
 }
 
 /// `spec` is one of several, or the whole deployment; images were cut as `scenario`'s model does.
-void check_images(const Scenario& scenario, const PoolSpec& spec, Diagnostics& diagnostics) {
+void check_media(const Scenario& scenario, const PoolSpec& spec, Diagnostics& diagnostics) {
   const Scenario& pool = spec.scenario;
-  if (!pool.workload->has_images()) {
+  if (!pool.workload->has_media()) {
     if (spec.encodes()) {
       diagnostics.add(pool.deployment_position,
-                      fmt::format("pool \"{}\" encodes images, and requests have none; add "
-                                  "[workload.images], or remove the pool",
+                      fmt::format("pool \"{}\" encodes images and audio, and requests have none; "
+                                  "add [workload.images] or [workload.audio], or remove the pool",
                                   spec.name));
     }
     return;
   }
   const auto refuse = [&](const std::string& why) {
     diagnostics.add(pool.engine.encoder ? pool.engine.encoder->position : pool.engine_position,
-                    "images of requests ([workload.images]): " + why);
+                    media_text(*pool.workload) + ": " + why);
   };
-  if (pool.model.vision != scenario.model.vision) {
+  if (pool.model.vision != scenario.model.vision || pool.model.audio != scenario.model.audio) {
     return refuse(
         "they are cut into tokens as [model] does, and a pool serves another model; "
         "simulate the models one by one");
   }
   const ParallelLayout& layout = pool.deployment.layout;
-  if (const std::string problem = encoder_problem(*pool.model.vision, layout); !problem.empty()) {
+  for (const Medium medium : all_media) {
+    if (!pool.workload->has(medium)) continue;
+    const std::string problem = encoder_problem(*pool.model.encoder(medium), layout);
+    if (problem.empty()) continue;
     return refuse(problem +
                   "; set [engine.encoder] parallel = \"data\", or change tensor_parallel");
   }
@@ -60,8 +64,8 @@ void check_images(const Scenario& scenario, const PoolSpec& spec, Diagnostics& d
 
 KeyTable encoder_key_table() {
   return {"engine.encoder", "",
-          "How images of requests are encoded, on the GPUs that serve the model; which requests "
-          "have any is [workload.images].",
+          "How images and audio of requests are encoded, on the GPUs that serve the model; which "
+          "requests have any is [workload.images] and [workload.audio].",
           encoder_keys().notes()};
 }
 

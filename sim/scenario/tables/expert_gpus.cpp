@@ -114,9 +114,10 @@ void check_expert_gpus(const Scenario& scenario, const PoolSpec& pool, Diagnosti
     refuse(
         "[engine.lora]: each part of a step would have adapters of its own, which is not "
         "modelled; remove it");
-  if (scenario.workload->has_images())
+  if (scenario.workload->has_media())
     refuse(
-        "images: which part of a step would wait for them is not modelled; take them out of the "
+        "images and audio: which part of a step would wait for them is not modelled; take them out "
+        "of the "
         "workload");
   if (own.communication == CommSource::measured)
     refuse(

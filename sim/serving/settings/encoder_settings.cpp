@@ -16,7 +16,8 @@ const Keys<EncoderSettings>& encoder_keys() {
        {.range = at_least(0, "must be at least 1 (or 0: batch_tokens_max)"),
         .unit = "tokens",
         .fallback = "0 (batch_tokens_max)"},
-       "Tokens of images that one step encodes at most (vLLM's max_num_encoder_input_tokens), and "
+       "Tokens of images and audio that one step encodes at most (vLLM's "
+       "max_num_encoder_input_tokens), and "
        "no fewer than the model's largest image has. The schedulers sglang and tensorrt_llm encode "
        "all of a request's images with its first piece: there it only says how much memory is kept "
        "for it."},
@@ -25,7 +26,8 @@ const Keys<EncoderSettings>& encoder_keys() {
        {.range = at_least(0, "must be at least 1 (or 0: batch_tokens_max)"),
         .unit = "tokens",
         .fallback = "0 (batch_tokens_max; with framework sglang what 100 MiB hold)"},
-       "Tokens of encoded images that are kept on the GPU (vLLM's encoder_cache_size), and no "
+       "Tokens of encoded images and audio that are kept on the GPU (vLLM's encoder_cache_size), "
+       "and no "
        "fewer than the model's largest image has. An image is held from the step that encodes it "
        "until its tokens are computed, and longer while nobody needs the room: the same image is "
        "then not encoded again. Scheduler sglang (SGLANG_VLM_CACHE_SIZE_MB) finds only requests "

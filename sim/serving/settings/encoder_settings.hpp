@@ -1,5 +1,5 @@
 // How an engine encodes images, as keys of [engine.encoder]: over which GPUs, how much in a step,
-// how much it keeps. Which requests have images is the workload's (workloads/requests/images.hpp).
+// how much it keeps. Which requests have images is the workload's (workloads/requests/media.hpp).
 #pragma once
 
 #include "sim/base/keys.hpp"

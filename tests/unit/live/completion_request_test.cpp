@@ -13,12 +13,12 @@ PromptCut cut(const std::string& model) {
     cut.no_images = "text-only is not a multimodal model";
     return cut;
   }
-  VisionEncoder& encoder = cut.encoder.emplace();
+  MediaEncoder& encoder = cut.encoder.emplace();
   encoder.layers = encoder.heads = 1;
   encoder.projector = {4, 4};
   encoder.patch = 14;
   encoder.merge = 2;
-  encoder.sizing = ImageSizing::rounded;
+  encoder.sizing = MediaSizing::rounded;
   encoder.patches_max = 16'384;
   return cut;
 }
@@ -131,7 +131,7 @@ TEST(CompletionRequest, ImagesAreTokensWhereTheyStand) {
   EXPECT_EQ(asked.prompt_tokens, 6 + 50);
   ASSERT_EQ(asked.images.size(), 1U);
   EXPECT_EQ(asked.images[0].first_token, 5);
-  EXPECT_EQ(asked.images[0].patches, (ImagePatches{1, 200, 50}));
+  EXPECT_EQ(asked.images[0].patches, (MediaPatches{1, 200, 50}));
   EXPECT_EQ(asked.image_sizes[0], (PixelSize{280, 140}));
   EXPECT_EQ(asked.prefix_hashes.size(), 3U);  // 56 tokens, blocks of 16
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/json.hpp"
-#include "workloads/requests/trace_images.hpp"
+#include "workloads/requests/trace_media.hpp"
 
 namespace foretoken::recorded_images_test {
 namespace {
@@ -18,9 +18,9 @@ TEST(RecordedImages, AreReadAsTheyWere) {
   recorded.note(RequestId{4}, CompletionRequest());
   EXPECT_EQ(recorded.take(RequestId{4}), "");
   const std::string text = recorded.take(RequestId{3});
-  const auto read = trace_images(parse_json("{\"input_toks\":500" + text + "}", {"line", 1}), 500);
-  const std::vector<TraceImage> expected = {{7, 12, 100, 320, 300},
-                                            {0x7FFF'FFFF'FFFF'FFFF, 112, 200, 1280, 720}};
+  const auto read = trace_media(parse_json("{\"input_toks\":500" + text + "}", {"line", 1}), 500);
+  const std::vector<TraceItem> expected = {{7, 12, 100, 320, 300},
+                                           {0x7FFF'FFFF'FFFF'FFFF, 112, 200, 1280, 720}};
   EXPECT_EQ(read, expected);
   EXPECT_EQ(recorded.take(RequestId{3}), "");  // forgotten
 }

@@ -26,9 +26,9 @@ TEST(Specs, HaveStableNames) {
                   "nemotron-3-nano-30b-a3b", "nemotron-3-super-120b-a12b", "nemotron-super-49b",
                   "olmoe-1b-7b", "phi-3.5-moe", "qwen2.5-14b", "qwen2.5-32b", "qwen2.5-72b",
                   "qwen3-0.6b", "qwen3-14b", "qwen3-235b-a22b", "qwen3-30b-a3b", "qwen3-32b",
-                  "qwen3-8b", "qwen3-coder-480b-a35b", "qwen3-next-80b-a3b", "qwen3-vl-235b-a22b",
-                  "qwen3.5-122b-a10b", "qwen3.5-27b", "qwen3.5-397b-a17b", "qwen3.6-35b-a3b",
-                  "step-3.7-flash"));
+                  "qwen3-8b", "qwen3-coder-480b-a35b", "qwen3-next-80b-a3b", "qwen3-omni-30b-a3b",
+                  "qwen3-vl-235b-a22b", "qwen3.5-122b-a10b", "qwen3.5-27b", "qwen3.5-397b-a17b",
+                  "qwen3.6-35b-a3b", "step-3.7-flash"));
 }
 
 TEST(Specs, AreNamedAsTheirFiles) {
@@ -72,6 +72,7 @@ constexpr auto cards = std::to_array<Card>({{"deepseek-v3.2", 671, 37},
                                             {"qwen3-coder-480b-a35b", 480, 35},
                                             {"qwen3-vl-235b-a22b", 235, 22},
                                             {"qwen3-next-80b-a3b", 80, 3},
+                                            {"qwen3-omni-30b-a3b", 30, 3},
                                             {"qwen3.5-122b-a10b", 122, 10},
                                             {"qwen3.5-27b", 27, 27},
                                             {"qwen3.5-397b-a17b", 397, 17},

@@ -45,8 +45,9 @@ TEST(Variations, Gemma4SharesKeysAndHasEmbeddingsByLayer) {
             own + sharing + mlps + by_layer + inputs + 262144LL * 1536 + 1536);
   EXPECT_EQ(kv_bytes_per_token(model, DType::bf16), Bytes(2.0 * 2 * (256 + 512)));
   EXPECT_EQ(weight_bytes_per_rank(model, {}, 0, DType::bf16),
-            Bytes(2.0 * static_cast<double>(parameter_count(model))));
-  EXPECT_THAT(model.left_out, ElementsAre(HasSubstr("sound:")));
+            Bytes(2.0 * static_cast<double>(parameter_count(model) + model.encoder_weights())));
+  EXPECT_THAT(model.left_out, testing::IsEmpty());
+  EXPECT_TRUE(model.takes(Medium::audio));
 }
 
 TEST(Variations, DeciLmPutsProductsInPlaceOfBlocks) {

@@ -9,15 +9,15 @@
 namespace foretoken::vision_test {
 namespace {
 
-ImagePatches cut(const char* model, std::int64_t width, std::int64_t height) {
+MediaPatches cut(const char* model, std::int64_t width, std::int64_t height) {
   return load_model(model, {}).vision->patches_of(width, height);
 }
 
 // Patches of 16, 2 x 2 to a token: sides are multiples of 32, areas from 65,536 to 16,777,216.
 TEST(Vision, QwenRoundsSidesIntoItsLimits) {
   // 720 / 32 = 22.5 goes to even, 22; 1280 / 32 = 40.
-  EXPECT_EQ(cut("qwen3.5-27b", 1280, 720), (ImagePatches{1, 3520, 880}));
-  EXPECT_EQ(cut("qwen3.5-27b", 720, 1280), (ImagePatches{1, 3520, 880}));
+  EXPECT_EQ(cut("qwen3.5-27b", 1280, 720), (MediaPatches{1, 3520, 880}));
+  EXPECT_EQ(cut("qwen3.5-27b", 720, 1280), (MediaPatches{1, 3520, 880}));
   // 1,024 pixels are 64 times too few: both sides eight times as long.
   EXPECT_EQ(cut("qwen3.5-27b", 32, 32).tokens, 64);
   // Four times too many: both sides halved, 4,096 / 32 = 128.
@@ -27,7 +27,7 @@ TEST(Vision, QwenRoundsSidesIntoItsLimits) {
 
 // Patches of 14, 2 x 2 to a token; 16,384 patches, never enlarged.
 TEST(Vision, KimiShrinksAndPads) {
-  EXPECT_EQ(cut("kimi-k2.5", 1000, 700), (ImagePatches{1, 3600, 900}));  // ceil(1000 / 28) x 25
+  EXPECT_EQ(cut("kimi-k2.5", 1000, 700), (MediaPatches{1, 3600, 900}));  // ceil(1000 / 28) x 25
   EXPECT_EQ(cut("kimi-k2.5", 1, 1).tokens, 1);
   // 285 x 214 patches: sqrt(16384 / 60990) = 0.5183 makes 2073 x 1554, 75 x 56 tokens.
   EXPECT_EQ(cut("kimi-k2.5", 4000, 3000).tokens, 75 * 56);
@@ -39,14 +39,14 @@ TEST(Vision, KimiShrinksAndPads) {
 // 280 tokens of 48 x 48 pixels, 3 x 3 patches each, whatever the image; the encoder runs on all.
 TEST(Vision, Gemma4FitsItsBudget) {
   // sqrt(645120 / 921600) = 0.8367: 1,070.9 x 602.4 pixels, 22 x 12 tokens.
-  EXPECT_EQ(cut("gemma-4-31b", 1280, 720), (ImagePatches{1, 2520, 264}));
-  EXPECT_EQ(cut("gemma-4-31b", 48, 48), (ImagePatches{1, 2520, 256}));  // 16.7 a side
+  EXPECT_EQ(cut("gemma-4-31b", 1280, 720), (MediaPatches{1, 2520, 264}));
+  EXPECT_EQ(cut("gemma-4-31b", 48, 48), (MediaPatches{1, 2520, 256}));  // 16.7 a side
   EXPECT_EQ(cut("gemma-4-31b", 10'000, 10).tokens, 280);                // a line
   EXPECT_EQ(cut("gemma-4-31b", 10, 10'000).tokens, 280);
 }
 
-VisionEncoder encoder(ImageSizing sizing) {
-  VisionEncoder vision;
+MediaEncoder encoder(MediaSizing sizing) {
+  MediaEncoder vision;
   vision.layers = 2;
   vision.hidden = 64;
   vision.intermediate = 128;
@@ -60,22 +60,22 @@ VisionEncoder encoder(ImageSizing sizing) {
 
 // Gemma 3: 896 / 14 = 64 patches on a side, 4 x 4 to a token.
 TEST(Vision, ASquareIsAlwaysTheSame) {
-  VisionEncoder vision = encoder(ImageSizing::square);
+  MediaEncoder vision = encoder(MediaSizing::square);
   vision.side_max = 64;
   vision.merge = 4;
-  EXPECT_EQ(vision.patches_of(1, 5000), (ImagePatches{1, 4096, 256}));
+  EXPECT_EQ(vision.patches_of(1, 5000), (MediaPatches{1, 4096, 256}));
   EXPECT_EQ(vision.tokens_most(), 256);
 }
 
 // Llama 4: tiles of 336 pixels, 24 x 24 patches, 144 tokens.
 TEST(Vision, TilesWasteLeast) {
-  VisionEncoder vision = encoder(ImageSizing::tiled);
+  MediaEncoder vision = encoder(MediaSizing::tiled);
   vision.side_max = 24;
   vision.merge = 2;
   vision.tiles_max = 16;
-  EXPECT_EQ(vision.patches_of(336, 336), (ImagePatches{1, 576, 144}));
+  EXPECT_EQ(vision.patches_of(336, 336), (MediaPatches{1, 576, 144}));
   // 4 x 3 tiles enlarge by 1.05, 5 x 3 by 1.31, 4 x 4 as the first with more of them; and a whole.
-  EXPECT_EQ(vision.patches_of(1280, 720), (ImagePatches{13, 576, 13 * 144}));
+  EXPECT_EQ(vision.patches_of(1280, 720), (MediaPatches{13, 576, 13 * 144}));
   // 16 tiles in a row shrink least: 5,376 / 6,000.
   EXPECT_EQ(vision.patches_of(6000, 300).tiles, 17);
   EXPECT_EQ(vision.tokens_most(), 17 * 144);
@@ -85,7 +85,7 @@ TEST(Vision, LargerImagesNeverHaveFewerPatches) {
   for (const char* model : {"qwen3.5-27b", "kimi-k2.5", "kimi-k3", "gemma-4-31b"}) {
     std::int64_t before = 0;
     for (const std::int64_t side : {16, 100, 500, 1000, 2000, 4000, 8000}) {
-      const ImagePatches image = cut(model, side, side);
+      const MediaPatches image = cut(model, side, side);
       EXPECT_GE(image.all_patches(), before) << model << side;
       EXPECT_LE(image.tokens, load_model(model, {}).vision->tokens_most()) << model << side;
       before = image.all_patches();
@@ -96,7 +96,7 @@ TEST(Vision, LargerImagesNeverHaveFewerPatches) {
 // Two layers of four 64 x 64 projections, two products of 64 x 128, two layer norms and biases;
 // 588 pixel values to 64 with a bias; 10 positions; 64 to 32.
 TEST(Vision, ParametersAreThoseOfItsParts) {
-  VisionEncoder vision = encoder(ImageSizing::unknown);
+  MediaEncoder vision = encoder(MediaSizing::unknown);
   vision.positions = 10;
   const std::int64_t layer = 4 * 64 * 64 + 2 * 64 * 128 + 4 * 64 + 5 * 64 + 128;
   EXPECT_EQ(vision.parameters(), 2 * layer + 588 * 64 + 64 + 640 + 64 * 32);
@@ -140,7 +140,7 @@ std::vector<std::string> mistakes(const std::string& vision) {
 TEST(Vision, TableIsReadAsItIsWritten) {
   for (const char* name : {"qwen3-vl-235b-a22b", "kimi-k3", "gemma-4-26b-a4b"}) {
     const Transformer model = load_model(name, {});
-    EXPECT_TRUE(model.takes_images()) << name;
+    EXPECT_TRUE(model.takes(Medium::image)) << name;
     EXPECT_EQ(read_model(parse_toml(model_toml(model), name)), model);
   }
 }
@@ -181,8 +181,8 @@ TEST(Vision, Gemma3IsASquare) {
       "intermediate_size": 4304, "model_type": "siglip_vision_model", "num_attention_heads": 16,
       "num_hidden_layers": 27, "patch_size": 14})",
                                      R"("mm_tokens_per_image": 256,)");
-  ASSERT_TRUE(model.takes_images());
-  EXPECT_EQ(model.vision->patches_of(300, 5000), (ImagePatches{1, 4096, 256}));
+  ASSERT_TRUE(model.takes(Medium::image));
+  EXPECT_EQ(model.vision->patches_of(300, 5000), (MediaPatches{1, 4096, 256}));
   EXPECT_TRUE(model.left_out.empty());
 }
 
@@ -194,11 +194,11 @@ TEST(Vision, Qwen25HasWindows) {
       "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 64, "patch_size": 14,
       "spatial_merge_size": 2, "temporal_patch_size": 2, "window_size": 112,
       "fullatt_block_indexes": [7, 15, 23, 31], "model_type": "qwen2_5_vl"})");
-  ASSERT_TRUE(model.takes_images());
+  ASSERT_TRUE(model.takes(Medium::image));
   EXPECT_TRUE(model.vision->gated_mlp);
   EXPECT_EQ(model.vision->window, 8);
   EXPECT_THAT(model.vision->full_layers, testing::ElementsAre(7, 15, 23, 31));
-  EXPECT_EQ(model.vision->patches_of(1280, 720), (ImagePatches{1, 4784, 46 * 26}));
+  EXPECT_EQ(model.vision->patches_of(1280, 720), (MediaPatches{1, 4784, 46 * 26}));
 }
 
 // With Mistral Small 3.1: sides of at most 1,540 pixels, shrunk and padded to 28.
@@ -208,7 +208,7 @@ TEST(Vision, PixtralPads) {
       "intermediate_size": 4096, "model_type": "pixtral", "num_attention_heads": 16,
       "num_hidden_layers": 24, "patch_size": 14})",
                                      R"("spatial_merge_size": 2,)");
-  ASSERT_TRUE(model.takes_images());
+  ASSERT_TRUE(model.takes(Medium::image));
   EXPECT_FALSE(model.vision->biases);
   EXPECT_EQ(model.vision->patches_of(1000, 700).tokens, 36 * 25);
   EXPECT_EQ(model.vision->patches_of(3080, 1540).tokens, 55 * 28);  // halved: 770 / 28 = 27.5
@@ -218,7 +218,7 @@ TEST(Vision, HowAnUnknownEncoderCutsIsTold) {
   const Transformer model = imported("Gemma3ForConditionalGeneration",
                                      R"({"hidden_size": 1152, "intermediate_size": 4304,
       "num_hidden_layers": 27, "patch_size": 14})");
-  EXPECT_FALSE(model.takes_images());
+  EXPECT_FALSE(model.takes(Medium::image));
   EXPECT_THAT(model.left_out,
               testing::ElementsAre(testing::HasSubstr("how it cuts an image into tokens")));
 }

@@ -13,7 +13,7 @@ Sequence with_images(const std::vector<std::uint64_t>& identities) {
   sequence.prompt_tokens = 10;
   sequence.output_tokens = 1;
   for (const std::uint64_t identity : identities) {
-    sequence.images.push_back({PromptImage{identity, sequence.prompt_tokens, {1, 200, 50}}});
+    sequence.media.push_back({MediaItem{identity, sequence.prompt_tokens, {1, 200, 50}}});
     sequence.prompt_tokens += 50;
   }
   return sequence;
@@ -22,15 +22,15 @@ Sequence with_images(const std::vector<std::uint64_t>& identities) {
 TEST(EncodeScheduler, TakesRequestsInOrderWhileItsBudgetLasts) {
   EncoderCache images({.step_tokens = 100, .cache_tokens = 400});
   EncodeScheduler scheduler;
-  EXPECT_FALSE(scheduler.mind_images(nullptr));
-  EXPECT_TRUE(scheduler.mind_images(&images));
+  EXPECT_FALSE(scheduler.mind_media(nullptr));
+  EXPECT_TRUE(scheduler.mind_media(&images));
   Sequence first = with_images({1}), second = with_images({2, 1, 3}), third = with_images({1});
   for (Sequence* sequence : {&first, &second, &third}) scheduler.enqueue(*sequence);
   Batch batch;
   scheduler.next_batch({}, batch);
   // The second's third image has to wait, and the third request behind it.
   ASSERT_EQ(batch.entries.size(), 2U);
-  EXPECT_EQ(batch.images.size(), 2U);
+  EXPECT_EQ(batch.media.size(), 2U);
   EXPECT_EQ(batch.shape.tokens, 0);
   EXPECT_TRUE(batch.entries[0].samples);
   EXPECT_FALSE(batch.entries[1].samples);
@@ -42,7 +42,7 @@ TEST(EncodeScheduler, TakesRequestsInOrderWhileItsBudgetLasts) {
   batch.clear();
   scheduler.next_batch({}, batch);
   ASSERT_EQ(batch.entries.size(), 2U);
-  EXPECT_EQ(batch.images.size(), 1U);  // the first image is still there
+  EXPECT_EQ(batch.media.size(), 1U);  // the first image is still there
   EXPECT_TRUE(batch.entries[0].samples && batch.entries[1].samples);
 }
 

@@ -19,15 +19,15 @@ Sequence with_images(std::int64_t text, const std::vector<std::uint64_t>& identi
   sequence.prompt_tokens = text;
   sequence.output_tokens = 1;
   for (const std::uint64_t identity : identities) {
-    const PromptImage image{identity, sequence.prompt_tokens, {1, 4 * tokens, tokens}};
-    sequence.images.push_back({image});
+    const MediaItem image{identity, sequence.prompt_tokens, {1, 4 * tokens, tokens}};
+    sequence.media.push_back({image});
     sequence.prompt_tokens = image.end();
   }
   return sequence;
 }
 
 std::int64_t encode(EncoderCache& cache) {
-  std::vector<ImagePatches> images;
+  std::vector<MediaPatches> images;
   cache.encode(images);
   return std::ssize(images);
 }
@@ -52,8 +52,8 @@ TEST(EncoderCache, APromptGoesAsFarAsItsImagesAreEncoded) {
   EXPECT_EQ(cache.reach(sequence, 200, 50), 50);
   EXPECT_EQ(encode(cache), 1);
   EXPECT_EQ(cache.used(), 100);
-  EXPECT_EQ(cache.totals().images, 3);
-  EXPECT_EQ(cache.totals().encoded, 150);
+  EXPECT_EQ(cache.totals().of(Medium::image).reached, 3);
+  EXPECT_EQ(cache.totals().of(Medium::image).encoded, 150);
 }
 
 TEST(EncoderCache, EqualImagesAreEncodedOnce) {
@@ -68,8 +68,8 @@ TEST(EncoderCache, EqualImagesAreEncodedOnce) {
   EXPECT_EQ(cache.held(), 50);  // the second still needs it
   cache.release(second);
   EXPECT_EQ(cache.held(), 0);
-  EXPECT_EQ(cache.totals().images, 3);
-  EXPECT_EQ(cache.totals().found, 2);
+  EXPECT_EQ(cache.totals().of(Medium::image).reached, 3);
+  EXPECT_EQ(cache.totals().of(Medium::image).found, 2);
 }
 
 TEST(EncoderCache, TheOneLongestIdleMakesRoom) {
@@ -116,12 +116,12 @@ TEST(EncoderCache, WhatIsForgoneWasNeverThere) {
   EXPECT_EQ(cache.used(), 0);
   EXPECT_EQ(cache.reach(b, 0, 100), 100);  // budget and room are whole again
   EXPECT_EQ(encode(cache), 2);
-  EXPECT_EQ(cache.totals().images, 2);
+  EXPECT_EQ(cache.totals().of(Medium::image).reached, 2);
 }
 
 class ImageSteps : public testing::Test {
  protected:
-  ImageSteps() { EXPECT_TRUE(engine.scheduler->mind_images(&images)); }
+  ImageSteps() { EXPECT_TRUE(engine.scheduler->mind_media(&images)); }
 
   std::vector<std::int64_t> step() {
     batch = engine.next();
@@ -144,16 +144,16 @@ TEST_F(ImageSteps, SchedulersStopBeforeAnImageThatMustWait) {
   engine.submit(with_images(20, {1, 2}, 50));
   engine.submit(with_images(30, {3}, 40));
   EXPECT_THAT(step(), ElementsAre(120, 30));
-  EXPECT_EQ(batch.images.size(), 2U);
+  EXPECT_EQ(batch.media.size(), 2U);
   EXPECT_THAT(step(), ElementsAre(40));
-  EXPECT_EQ(batch.images.size(), 1U);
+  EXPECT_EQ(batch.media.size(), 1U);
 }
 
 TEST_F(ImageSteps, PromptsOfTextAreAsBefore) {
   engine.submit(150, 2);
   engine.submit(100, 2);
   EXPECT_THAT(step(), ElementsAre(150, 50));
-  EXPECT_THAT(batch.images, IsEmpty());
+  EXPECT_THAT(batch.media, IsEmpty());
 }
 
 TEST_F(ImageSteps, OneThatIsGivenUpFreesItsImages) {
@@ -172,15 +172,15 @@ TEST(ImageSchedulers, ThatCannotCutPromptsSayNo) {
   EncoderCache images({.step_tokens = 100, .cache_tokens = 100});
   for (const char* name : {"orca", "static"}) {
     EngineFixture engine(100, 16, {.batch_tokens_max = 100, .sequences_max = 4}, "", name);
-    EXPECT_FALSE(engine.scheduler->mind_images(&images)) << name;
-    EXPECT_TRUE(engine.scheduler->mind_images(nullptr)) << name;
+    EXPECT_FALSE(engine.scheduler->mind_media(&images)) << name;
+    EXPECT_TRUE(engine.scheduler->mind_media(nullptr)) << name;
   }
   for (const char* name : {"sglang", "tensorrt_llm"}) {
     EngineFixture engine(100, 16, {.batch_tokens_max = 100, .sequences_max = 4}, "", name);
-    EXPECT_TRUE(engine.scheduler->mind_images(&images)) << name;
+    EXPECT_TRUE(engine.scheduler->mind_media(&images)) << name;
   }
   EngineFixture whole(100, 16, {}, "chunked_prefill = false");
-  EXPECT_FALSE(whole.scheduler->mind_images(&images));
+  EXPECT_FALSE(whole.scheduler->mind_media(&images));
 }
 
 // SGLang: images at 10 to 60 and 60 to 110, whatever the budget; the prompt's pieces find them
@@ -199,9 +199,9 @@ TEST(EncoderCache, RequestsFindAllOfTheirImagesTogether) {
   EXPECT_EQ(cache.reach(one, 0, 50), 50);
   EXPECT_EQ(encode(cache), 1);
   EXPECT_EQ(cache.used(), 150);
-  EXPECT_EQ(cache.totals().images, 5);
-  EXPECT_EQ(cache.totals().found, 2);
-  EXPECT_EQ(cache.totals().encoded, 150);
+  EXPECT_EQ(cache.totals().of(Medium::image).reached, 5);
+  EXPECT_EQ(cache.totals().of(Medium::image).found, 2);
+  EXPECT_EQ(cache.totals().of(Medium::image).encoded, 150);
   EXPECT_EQ(cache.reach(first, 110, 1), 1);  // behind its images
   EXPECT_EQ(encode(cache), 0);
 }
@@ -243,7 +243,7 @@ TEST(EncoderCache, RequestsKeepTheirOwn) {
   cache.release(same);
   EXPECT_EQ(cache.held(), 0);
   EXPECT_EQ(cache.used(), 0);
-  EXPECT_EQ(cache.totals().found, 0);
+  EXPECT_EQ(cache.totals().of(Medium::image).found, 0);
 }
 
 TEST(EncoderCache, WhatARequestForgoesIsNotThere) {
@@ -256,7 +256,7 @@ TEST(EncoderCache, WhatARequestForgoesIsNotThere) {
     EXPECT_EQ(encode(cache), 0);
     EXPECT_EQ(cache.reach(sequence, 0, 50), 50);
     EXPECT_EQ(encode(cache), 1);
-    EXPECT_EQ(cache.totals().images, 1);
+    EXPECT_EQ(cache.totals().of(Medium::image).reached, 1);
   }
 }
 

@@ -191,8 +191,8 @@ TEST(MemoryPlan, RefusesAShareThatIsNotFreeAtTheStart) {
 }
 
 /// Of 2 layers of 8, MLPs of 16, 2 heads of 4; 2 x 2 patches a token, projected to 8.
-VisionEncoder tiny_encoder() {
-  VisionEncoder vision;
+MediaEncoder tiny_encoder() {
+  MediaEncoder vision;
   vision.layers = 2;
   vision.hidden = 8;
   vision.intermediate = 16;

@@ -7,8 +7,8 @@ namespace foretoken::encoder_kernels_test {
 namespace {
 
 /// 3 layers of width 64, 4 heads of 16; tokens of 2 x 2 patches through 256 and 256 to 512.
-VisionEncoder small() {
-  VisionEncoder vision;
+MediaEncoder small() {
+  MediaEncoder vision;
   vision.layers = 3;
   vision.hidden = 64;
   vision.intermediate = 128;
@@ -19,17 +19,17 @@ VisionEncoder small() {
   vision.merge = 2;
   vision.projector = {256, 256, 512};
   vision.projector_norm = true;
-  vision.sizing = ImageSizing::rounded;
+  vision.sizing = MediaSizing::rounded;
   vision.patches_max = 1000;
   return vision;
 }
 
-KernelSequence encode(const VisionEncoder& vision, const ParallelLayout& layout,
-                      const std::vector<ImagePatches>& images) {
+KernelSequence encode(const MediaEncoder& vision, const ParallelLayout& layout,
+                      const std::vector<MediaPatches>& images) {
   return encoder_kernels(vision, layout, {}, images);
 }
 
-const std::vector<ImagePatches> two = {{1, 100, 25}, {2, 40, 20}};
+const std::vector<MediaPatches> two = {{1, 100, 25}, {2, 40, 20}};
 
 TEST(EncoderKernels, AreThoseOfATransformerOverAllPatches) {
   const KernelSequence kernels = encode(small(), {}, two);
@@ -55,7 +55,7 @@ TEST(EncoderKernels, AreThoseOfATransformerOverAllPatches) {
 }
 
 TEST(EncoderKernels, WindowsCutAttentionButInSomeLayers) {
-  VisionEncoder vision = small();
+  MediaEncoder vision = small();
   vision.window = 8;
   vision.full_layers = {1};
   const KernelSequence kernels = encode(vision, {}, {{1, 100, 25}});
@@ -92,7 +92,7 @@ TEST(EncoderKernels, RanksShareTheImages) {
 }
 
 TEST(EncoderKernels, DeepstackHasAProjectorForEachOfItsLayers) {
-  VisionEncoder vision = small();
+  MediaEncoder vision = small();
   vision.deepstack = 2;
   EXPECT_EQ(find(encode(vision, {}, two), "projector_proj").calls, 3);
   EXPECT_EQ(vision.values_per_token(), 3 * 512);
@@ -102,7 +102,7 @@ TEST(EncoderKernels, RanksThatDoNotDivideItAreTold) {
   EXPECT_EQ(encoder_problem(small(), {.tensor = 8}),
             "8 tensor-parallel ranks do not divide the image encoder's 4 heads");
   EXPECT_EQ(encoder_problem(small(), {.tensor = 8, .encoder_by_data = true}), "");
-  VisionEncoder odd = small();
+  MediaEncoder odd = small();
   odd.intermediate = 129;
   EXPECT_EQ(encoder_problem(odd, {.tensor = 2}),
             "2 tensor-parallel ranks do not divide the image encoder's 129 columns of an MLP");

@@ -1,13 +1,12 @@
 // Images of requests: tokens behind the text, streams, identities, and mistakes.
 
-#include "workloads/requests/images.hpp"
-
 #include <gmock/gmock.h>
 
 #include <set>
 
 #include "models/transformer.hpp"
 #include "tests/unit/workloads/requests_fixture.hpp"
+#include "workloads/requests/media.hpp"
 
 namespace foretoken::images_test {
 namespace {
@@ -36,11 +35,11 @@ TEST(Images, StandBehindTheTextOneBehindTheOther) {
   ASSERT_EQ(all.size(), plain.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t text = plain[i].prompt_tokens;
-    ASSERT_TRUE(plain[i].images.empty());
-    ASSERT_EQ(all[i].images.size(), 2U);
-    ASSERT_EQ(all[i].images[0].first_token, text);
-    ASSERT_EQ(all[i].images[1].first_token, text + 880);
-    ASSERT_EQ(all[i].images[1].patches, (ImagePatches{1, 3520, 880}));
+    ASSERT_TRUE(plain[i].media.empty());
+    ASSERT_EQ(all[i].media.size(), 2U);
+    ASSERT_EQ(all[i].media[0].first_token, text);
+    ASSERT_EQ(all[i].media[1].first_token, text + 880);
+    ASSERT_EQ(all[i].media[1].patches, (MediaPatches{1, 3520, 880}));
     ASSERT_EQ(all[i].prompt_tokens, text + 1760);
   }
   EXPECT_EQ(arrivals(all), arrivals(plain));
@@ -50,7 +49,7 @@ TEST(Images, StandBehindTheTextOneBehindTheOther) {
 // A standard deviation of 20,000 draws with p = 1/4 is 61.
 TEST(Images, AreOfAShareOfTheRequests) {
   const auto all = with("{ count = 1, width = 640, height = 480, share = 0.25 }");
-  const auto count = std::ranges::count_if(all, [](const Request& r) { return !r.images.empty(); });
+  const auto count = std::ranges::count_if(all, [](const Request& r) { return !r.media.empty(); });
   EXPECT_NEAR(static_cast<double>(count), 5000, 250);
 }
 
@@ -59,7 +58,7 @@ TEST(Images, SomeAreSentAgain) {
   std::set<std::uint64_t> known, fresh;
   std::int64_t repeated = 0;
   for (const Request& request : all) {
-    const std::uint64_t identity = request.images.front().identity;
+    const std::uint64_t identity = request.media.front().identity;
     (identity < 8 ? known : fresh).insert(identity);
     repeated += identity < 8 ? 1 : 0;
   }
@@ -75,13 +74,13 @@ TEST(Images, EqualOnesAreOfOneSize) {
       "repeated = 1, different = 5 }");
   std::set<std::pair<std::uint64_t, std::int64_t>> sizes;
   for (const Request& request : all)
-    sizes.emplace(request.images.front().identity, request.images.front().patches.tokens);
+    sizes.emplace(request.media.front().identity, request.media.front().patches.tokens);
   EXPECT_EQ(sizes.size(), 5U);
 }
 
 // A hash of a block that is part text and part image would be shared by other images.
 TEST(Images, PrefixesEndWithTheText) {
-  ImageTraffic images;
+  MediaTraffic images;
   const WorkloadOptions all = options();
   const auto read_one =
       read(std::string(traffic) + "images = { count = 1, width = 320, height = 320 }\n", all);
@@ -94,8 +93,8 @@ TEST(Images, PrefixesEndWithTheText) {
   Diagnostics diagnostics;
   TableReader reader(table, diagnostics, "workload");
   const LengthRegistry lengths = length_registry();
-  images = read_images(reader, all.vision, lengths);
-  ImageDraws(images, RandomStreams(1)).give(request);
+  images = read_media(reader, all.vision, all.audio, lengths);
+  MediaDraws(images, RandomStreams(1)).give(request);
   EXPECT_THAT(request.prefix_hashes, testing::ElementsAre(1, 2));
   EXPECT_EQ(request.prompt_tokens, 140);
 }
@@ -106,7 +105,7 @@ TEST(Images, AreWrittenBack) {
                               "different = 8 }\n",
                           options());
   ASSERT_EQ(given.errors, "");
-  EXPECT_TRUE(given.workload->has_images());
+  EXPECT_TRUE(given.workload->has_media());
   const Value resolved = given.workload->resolved();
   const Value* images = resolved.find("images");
   ASSERT_NE(images, nullptr);
@@ -151,10 +150,10 @@ TEST(Images, LaterTurnsReadThoseOfEarlierOnesAgain) {
   ASSERT_EQ(turns.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(turns[i].prompt_tokens, static_cast<std::int64_t>(i) * 990 + 980);
-    ASSERT_EQ(turns[i].images.size(), i + 1);
+    ASSERT_EQ(turns[i].media.size(), i + 1);
     for (std::size_t k = 0; k <= i; ++k) {
-      EXPECT_EQ(turns[i].images[k].first_token, static_cast<std::int64_t>(k) * 990 + 100);
-      EXPECT_EQ(turns[i].images[k].identity, turns[2].images[k].identity);
+      EXPECT_EQ(turns[i].media[k].first_token, static_cast<std::int64_t>(k) * 990 + 100);
+      EXPECT_EQ(turns[i].media[k].identity, turns[2].media[k].identity);
     }
   }
 }
@@ -170,13 +169,13 @@ TEST(Images, OfAgentsGoWithAContextThatIsCut) {
       "system_prompts = { count = 1, tokens = 500 }\n");
   ASSERT_EQ(calls.size(), 4U);
   EXPECT_EQ(calls[0].prompt_tokens, 500 + 980);
-  EXPECT_EQ(calls[0].images[0].first_token, 600);
+  EXPECT_EQ(calls[0].media[0].first_token, 600);
   EXPECT_EQ(calls[1].prompt_tokens, 1490 + 50 + 880);
-  EXPECT_EQ(calls[2].images.size(), 3U);
-  EXPECT_EQ(calls[2].images[2].first_token, 2430 + 50);
+  EXPECT_EQ(calls[2].media.size(), 3U);
+  EXPECT_EQ(calls[2].media[2].first_token, 2430 + 50);
   EXPECT_EQ(calls[3].prompt_tokens, 800 + 50 + 880);
-  ASSERT_EQ(calls[3].images.size(), 1U);
-  EXPECT_EQ(calls[3].images[0].first_token, 850);
+  ASSERT_EQ(calls[3].media.size(), 1U);
+  EXPECT_EQ(calls[3].media[0].first_token, 850);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // Images in traces: read, kept with their rows as these are sorted, played to a model, and
 // mistakes.
-#include "workloads/requests/trace_images.hpp"
-
 #include <gmock/gmock.h>
 
 #include "models/transformer.hpp"
 #include "tests/unit/workloads/requests_fixture.hpp"
+#include "workloads/requests/trace_media.hpp"
 
 namespace foretoken::trace_images_test {
 namespace {
@@ -41,13 +40,13 @@ TEST_F(TraceImages, StayWithTheirRows) {
   const auto all =
       requests("trace = \"" + trace(row(5, 1300, two_images) + row(1, 50, "")) + "\"\n", options());
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_TRUE(all[0].images.empty());
+  EXPECT_TRUE(all[0].media.empty());
   EXPECT_EQ(all[1].prompt_tokens, 1300);
-  ASSERT_EQ(all[1].images.size(), 2U);
-  EXPECT_EQ(all[1].images[0].identity, 7U);
-  EXPECT_EQ(all[1].images[0].first_token, 100);
-  EXPECT_EQ(all[1].images[0].patches, (ImagePatches{1, 3520, 880}));
-  EXPECT_EQ(all[1].images[1].first_token, 990);
+  ASSERT_EQ(all[1].media.size(), 2U);
+  EXPECT_EQ(all[1].media[0].identity, 7U);
+  EXPECT_EQ(all[1].media[0].first_token, 100);
+  EXPECT_EQ(all[1].media[0].patches, (MediaPatches{1, 3520, 880}));
+  EXPECT_EQ(all[1].media[1].first_token, 990);
 }
 
 // Recorded where the first image was 1,000 tokens: 120 fewer, and all behind it moves. Of blocks of
@@ -61,20 +60,20 @@ TEST_F(TraceImages, AreCutAsTheModelCutsThem) {
       "trace = \"" + trace(row(0, 1500, larger)) + "\"\nprefix_block_tokens = 64\n", options());
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].prompt_tokens, 1380);
-  EXPECT_EQ(all[0].images[1].first_token, 990);
+  EXPECT_EQ(all[0].media[1].first_token, 990);
   EXPECT_THAT(all[0].prefix_hashes, testing::ElementsAre(1U));
 }
 
 TEST_F(TraceImages, CountAsImagesOfTheWorkload) {
   const auto with = read("trace = \"" + trace(row(0, 1300, two_images)) + "\"\n", options());
   ASSERT_EQ(with.errors, "");
-  EXPECT_TRUE(with.workload->has_images());
+  EXPECT_TRUE(with.workload->has_media());
   EXPECT_FALSE(
-      read("trace = \"" + trace(row(0, 1300, "")) + "\"\n", options()).workload->has_images());
+      read("trace = \"" + trace(row(0, 1300, "")) + "\"\n", options()).workload->has_media());
   // Prompts of one's own have none of the trace's.
   EXPECT_FALSE(
       read("trace = \"" + trace(row(0, 1300, two_images)) + "\"\nprompt_tokens = 9\n", options())
-          .workload->has_images());
+          .workload->has_media());
 }
 
 TEST_F(TraceImages, WantAModelThatTakesThem) {

@@ -1,6 +1,6 @@
 // JSON lines as a benchmark records a served run (workloads/measurements/served_run.hpp):
 // arrival_time in seconds on any clock, input_toks, output_toks, model if there are several, images
-// if there are any (trace_images.hpp); what became of a request is ignored.
+// if there are any (trace_media.hpp); what became of a request is ignored.
 #include "workloads/requests/trace_fields.hpp"
 #include "workloads/requests/trace_format.hpp"
 
@@ -23,7 +23,7 @@ class Served final : public LineTraceFormat {
             {},
             std::nullopt,
             name_of(row, "model"),
-            trace_images(row, prompt_tokens)};
+            trace_media(row, prompt_tokens)};
   }
 };
 

@@ -1,4 +1,4 @@
-// The report's figures of images.
+// The report's figures of images and audio.
 #pragma once
 
 #include "sim/report/report.hpp"
@@ -7,6 +7,6 @@
 namespace foretoken {
 
 /// Nothing where requests have none.
-void add_images(const DeployedPools& pools, Report& report);
+void add_media(const DeployedPools& pools, Report& report);
 
 }  // namespace foretoken

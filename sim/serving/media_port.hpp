@@ -5,12 +5,12 @@
 
 namespace foretoken {
 
-class ImagePort {
+class MediaPort {
  public:
-  virtual ~ImagePort() = default;
+  virtual ~MediaPort() = default;
   /// The replica has taken the request and needs what its images were encoded to. It is to be
-  /// brought: Replica::receive_images().
-  virtual void on_awaiting_images(ReplicaId replica, RequestId request) = 0;
+  /// brought: Replica::receive_media().
+  virtual void on_awaiting_media(ReplicaId replica, RequestId request) = 0;
 };
 
 }  // namespace foretoken
