@@ -1,5 +1,6 @@
 // Experts as configs describe them: how many, how wide, which layers have them.
 #include <algorithm>
+#include <optional>
 
 #include "models/hugging_face/decoder.hpp"
 #include "models/model_fields.hpp"
@@ -7,18 +8,25 @@
 namespace foretoken {
 namespace {
 
+/// Leading "dense" layers before the "sparse" ones of mlp_layer_types, which transformers 5 writes
+/// in place of each family's own rule; nullopt: it is not there.
+std::optional<int> read_mlp_layer_types(TableReader& table) {
+  std::vector<std::string> types;
+  if (!table.read("mlp_layer_types", types)) return std::nullopt;
+  const auto leading = std::ranges::find(types, "sparse") - types.begin();
+  table.expect("mlp_layer_types",
+               std::find(types.begin() + leading, types.end(), "dense") == types.end(),
+               "makes layers between MoE layers dense; only the first layers can be dense");
+  return static_cast<int>(leading);
+}
+
 /// Leading dense layers by DeepSeek's rule; experts in every moe_layer_freq-th layer are a mistake.
 /// MiMo lists a 0 or 1 for each layer in the same key.
 int read_leading_dense_layers(TableReader& table) {
   int leading = 0;
-  std::vector<std::string> types;
   const bool is_told = read_within(table, "first_k_dense_replace", leading, 0, layers_limit);
-  if (table.read("mlp_layer_types", types) && !is_told) {
-    leading = static_cast<int>(std::ranges::find(types, "sparse") - types.begin());
-    table.expect("mlp_layer_types",
-                 std::find(types.begin() + leading, types.end(), "dense") == types.end(),
-                 "makes layers between MoE layers dense; only the first layers can be dense");
-  }
+  const auto by_type = read_mlp_layer_types(table);
+  if (by_type && !is_told) leading = *by_type;
   if (const Value* freq = table.find("moe_layer_freq"); freq != nullptr && freq->is_array()) {
     std::vector<int> has_experts;
     if (!table.read("moe_layer_freq", has_experts)) return leading;
@@ -41,8 +49,12 @@ int read_leading_dense_layers(TableReader& table) {
 /// decoder_sparse_step divides i + 1. Layers listed between MoE layers are a mistake.
 void read_listed_dense_layers(TableReader& table, const Transformer& model, MoeConfig& moe) {
   std::vector<int> dense_only;
-  table.read("mlp_only_layers", dense_only);
+  const bool is_told = table.read("mlp_only_layers", dense_only);
   read_within(table, "decoder_sparse_step", moe.step, 1, layers_limit);
+  if (const auto by_type = read_mlp_layer_types(table); by_type && !is_told && moe.step == 1) {
+    moe.dense_layers = *by_type;
+    return;
+  }
   if (moe.step > 1) {
     table.expect("mlp_only_layers", dense_only.empty(),
                  "cannot be combined with a decoder_sparse_step above 1");
@@ -76,19 +88,38 @@ void read_router_groups(TableReader& table, MoeConfig& moe) {
   if (method == "greedy" || !are_used) moe.groups = {};
 }
 
+/// num_experts and num_local_experts are one (transformers' attribute maps): files have either, or
+/// both and equal.
+std::string_view experts_key_of(TableReader& table, std::string_view key) {
+  const bool is_one_of_two = key == "num_experts" || key == "num_local_experts";
+  if (!is_one_of_two) return key;
+  const std::string_view other = key == "num_experts" ? "num_local_experts" : "num_experts";
+  std::int64_t own = 0, others = 0;
+  if (!read_within(table, other, others, 1, experts_limit)) return key;
+  if (table.find(key) == nullptr) return other;
+  if (read_within(table, key, own, 1, experts_limit))
+    table.expect(other, own == others, fmt::format("differs from {} = {}", key, own));
+  return key;
+}
+
 }  // namespace
 
 void read_experts(ConfigReader& config, const DecoderTraits& traits) {
   TableReader& table = config.table;
   Transformer& model = config.model;
   MoeConfig moe;
-  if (require_count(table, traits.experts_key, moe.experts, experts_limit) &&
+  const std::string_view experts_key = experts_key_of(table, traits.experts_key);
+  if (require_count(table, experts_key, moe.experts, experts_limit) &&
       require_count(table, traits.topk_key, moe.topk, experts_limit)) {
     table.expect(traits.topk_key, moe.topk <= moe.experts,
-                 fmt::format("{} exceeds {} = {}", moe.topk, traits.experts_key, moe.experts));
+                 fmt::format("{} exceeds {} = {}", moe.topk, experts_key, moe.experts));
   }
   read_router_groups(table, moe);
   require_count(table, traits.expert_width_key, moe.intermediate, width_limit);
+  if (traits.dense_layers == DenseLayers::none) {
+    table.expect("mlp_layer_types", read_mlp_layer_types(table).value_or(0) == 0,
+                 "makes the first layers dense, which this architecture has not");
+  }
   if (traits.dense_layers == DenseLayers::listed) read_listed_dense_layers(table, model, moe);
   if (traits.dense_layers == DenseLayers::leading) {
     moe.dense_layers = read_leading_dense_layers(table);

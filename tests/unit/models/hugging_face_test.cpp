@@ -219,6 +219,23 @@ TEST(HuggingFace, Qwen3HasItsOwnHeadDimQkNormAndTiedEmbeddings) {
   EXPECT_EQ(import_hugging_face(value, "qwen3-0.6b"), spec("qwen3-0.6b"));
 }
 
+// As transformers 5 saves them: another name for the number of experts, layers by their types.
+TEST(HuggingFace, ExpertsBySecondNames) {
+  const Value base = qwen3_moe();
+  Value renamed;
+  for (const auto& [key, value] : std::get<ValueObject>(base.data))
+    if (key != "num_experts" && key != "mlp_only_layers") renamed.set(key, value);
+  renamed.set("num_local_experts", 128);
+  std::vector<Value> types(48, Value("sparse"));
+  renamed.set("mlp_layer_types", types);
+  EXPECT_EQ(import_hugging_face(renamed, "qwen3-30b-a3b"), spec("qwen3-30b-a3b"));
+  types.front() = Value("dense");
+  renamed.set("mlp_layer_types", types);
+  EXPECT_EQ(import_hugging_face(renamed, "qwen3-30b-a3b").moe->dense_layers, 1);
+  EXPECT_THAT(mistakes(changed(base, R"({"num_local_experts": 64})")),
+              testing::ElementsAre("num_local_experts: differs from num_experts = 128"));
+}
+
 TEST(HuggingFace, Qwen3Moe) {
   EXPECT_EQ(import_hugging_face(qwen3_moe(), "qwen3-30b-a3b"), spec("qwen3-30b-a3b"));
 }
