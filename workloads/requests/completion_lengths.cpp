@@ -15,26 +15,27 @@ int estimated_tokens(std::string_view text) {
   return static_cast<int>(std::min<std::int64_t>(text_tokens(text), 2'147'483'647));
 }
 
-/// Images are no text, and what a model makes of them is not known here.
-int chat_tokens(const Value& body) {
-  const RenderedChat chat = rendered_chat(body);
-  if (!chat.images.empty()) {
-    throw BadPrompt(
-        "messages: content: images are not read from these files; give the file of answers, which "
-        "counts their tokens, or a jsonl trace with \"images\"");
-  }
-  return estimated_tokens(chat.text);
-}
-
-int prompt_tokens_of(const Value& body) {
+/// Of a prompt: its text, and the images among it.
+TraceRow prompt_of(const Value& body) {
+  TraceRow row;
   const Value* prompt = body.find("prompt");
   if (prompt == nullptr) prompt = body.find("input");
-  if (prompt == nullptr || body.find("messages") != nullptr) return chat_tokens(body);
-  if (prompt->is_string()) return estimated_tokens(std::get<std::string>(prompt->data));
+  if (prompt == nullptr || body.find("messages") != nullptr) {
+    const RenderedChat chat = rendered_chat(body);
+    row.prompt_tokens = estimated_tokens(chat.text);
+    row.media = images_among_text(chat);
+    return row;
+  }
   const auto* ids = std::get_if<ValueArray>(&prompt->data);
-  if (ids != nullptr && !ids->empty() && std::holds_alternative<std::int64_t>(ids->front().data))
-    return static_cast<int>(ids->size());
-  throw BadLine("prompt must be a string or a list of token ids");
+  if (prompt->is_string()) {
+    row.prompt_tokens = estimated_tokens(std::get<std::string>(prompt->data));
+  } else if (ids != nullptr && !ids->empty() &&
+             std::holds_alternative<std::int64_t>(ids->front().data)) {
+    row.prompt_tokens = static_cast<int>(ids->size());
+  } else {
+    throw BadLine("prompt must be a string or a list of token ids");
+  }
+  return row;
 }
 
 int output_tokens_of(const Value& body) {
@@ -51,7 +52,9 @@ int output_tokens_of(const Value& body) {
 TraceRow asked_lengths(const Value& body) {
   if (!body.is_object()) throw BadLine(fmt::format("expected {{...}}, found {}", type_name(body)));
   try {
-    return {0, prompt_tokens_of(body), output_tokens_of(body), {}};
+    TraceRow row = prompt_of(body);
+    row.output_tokens = output_tokens_of(body);
+    return row;
   } catch (const BadPrompt& bad) {
     throw BadLine(bad.what());
   }

@@ -52,6 +52,26 @@ std::int64_t text_tokens(std::string_view text) {
   return std::max<std::int64_t>(1, (bytes + text_bytes_per_token - 1) / text_bytes_per_token);
 }
 
+RenderedChat rendered_content(const Value& content) {
+  RenderedChat rendered;
+  append_content(content, rendered);
+  return rendered;
+}
+
+std::vector<TraceItem> images_among_text(const RenderedChat& chat) {
+  std::vector<TraceItem> items;
+  for (const ChatImage& sent : chat.images) {
+    TraceItem item;
+    item.id = sent.image.identity;
+    const auto before = static_cast<std::int64_t>(sent.text_before);
+    item.first_token = (before + text_bytes_per_token - 1) / text_bytes_per_token;
+    item.width = sent.image.size.width;
+    item.height = sent.image.size.height;
+    items.push_back(item);
+  }
+  return items;
+}
+
 RenderedChat rendered_chat(const Value& body) {
   const Value* messages = body.find("messages");
   const auto* list = messages == nullptr ? nullptr : std::get_if<ValueArray>(&messages->data);

@@ -10,6 +10,7 @@
 
 #include "sim/base/value.hpp"
 #include "workloads/requests/image_header.hpp"
+#include "workloads/requests/trace_media.hpp"
 
 namespace foretoken {
 
@@ -36,6 +37,13 @@ struct RenderedChat {
   std::string text;
   std::vector<ChatImage> images = {};  // in their order
 };
+
+/// What a message says: a string, or parts of which each is text or an image. Throws BadPrompt.
+RenderedChat rendered_content(const Value& content);
+
+/// The images of a prompt whose text alone is counted in tokens, as a trace has them: each stands
+/// behind the text before it, and how many tokens it was nobody says.
+std::vector<TraceItem> images_among_text(const RenderedChat& chat);
 
 /// The body of an OpenAI chat request as a chat template would write it: every message with its
 /// role, then tools. Throws BadPrompt.

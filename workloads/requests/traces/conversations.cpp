@@ -3,9 +3,11 @@
 // ShareGPT (`conversations`, which the format "sharegpt" reads the first two turns of, as load
 // tools do). An answer of the assistant is a call that reads all before it; what nobody answered is
 // left out. A `timestamp` of the conversation is when it began; where messages have some, the time
-// from an answer to the next message passes again, otherwise none does. Tokens are an estimate.
+// from an answer to the next message passes again, otherwise none does. Tokens are an estimate; an
+// image among a message's parts must tell its size (image_header.hpp), and later turns have it too.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "workloads/requests/prompt_text.hpp"
 #include "workloads/requests/trace_date.hpp"
@@ -40,16 +42,28 @@ struct Message {
   bool is_answer = false;
   std::int64_t tokens = 0;
   std::optional<std::int64_t> date;
+  std::vector<TraceItem> images = {};
 };
+
+/// A string, or OpenAI's parts: text, and images whose size is told.
+RenderedChat content_of(const Value& text) {
+  try {
+    return rendered_content(text);
+  } catch (const BadPrompt& bad) {
+    throw BadLine(bad.what());
+  }
+}
 
 Message message_of(const Value& value) {
   const Value* role = value.is_object() ? any_member(value, message_roles) : nullptr;
   const Value* text = value.is_object() ? any_member(value, message_texts) : nullptr;
-  if (role == nullptr || !role->is_string() || text == nullptr || !text->is_string())
+  const bool is_whole = role != nullptr && role->is_string() && text != nullptr;
+  if (!is_whole || !(text->is_string() || text->is_array()))
     throw BadLine("a message must be {\"role\": ..., \"content\": \"text\"}");
   const std::string& name = std::get<std::string>(role->data);
-  return {name == "assistant" || name == "gpt" || name == "bot",
-          text_tokens(std::get<std::string>(text->data)), date_of(value)};
+  const RenderedChat content = content_of(*text);
+  return {name == "assistant" || name == "gpt" || name == "bot", text_tokens(content.text),
+          date_of(value), images_among_text(content)};
 }
 
 class Conversations final : public JsonTraceFormat {
@@ -84,12 +98,17 @@ class Conversations final : public JsonTraceFormat {
   void read_turns(const ValueArray& messages) {
     turns_.clear();
     std::int64_t said = 0, waited = 0;
+    std::vector<TraceItem> shown;
     std::optional<std::int64_t> answered;  // when
     for (const Value& value : messages) {
       const Message message = message_of(value);
       if (!message.is_answer || said == 0) {
         if (said == 0 && message.date && answered)
           waited = std::max<std::int64_t>(*message.date - *answered, 0);
+        for (TraceItem image : message.images) {
+          image.first_token += said;
+          shown.push_back(image);
+        }
         said += message.tokens;
         continue;
       }
@@ -101,6 +120,7 @@ class Conversations final : public JsonTraceFormat {
                               .after_previous_ns = waited,
                               .has_time = turns_.empty(),
                               .adds_to_text = true};
+      turn.media = std::exchange(shown, {});
       turns_.push_back(std::move(turn));
       answered = message.date;
       said = waited = 0;
