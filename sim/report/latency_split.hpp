@@ -23,13 +23,13 @@ namespace foretoken {
 ///   preempted        from its last step before a preemption to the next one
 ///   retry            from its last step on a replica that failed to the first on another
 ///   drafts           passes of the draft model
-///   encoder          images that its steps encode, its own and others'
+///   encoder          images and audio that its steps encode, its own and others'
 ///   kv_copies        KV blocks to and from the host's memory
 ///   host             GPUs waiting for the CPU
 ///   communication    collectives, and hidden states between pipeline stages
 ///   kv_wait          until a replica that decodes had KV blocks for it
 ///   kv_transfer      its KV cache on the way there
-///   image_transfer   its images, encoded elsewhere, on the way to whoever computes its prompt
+///   image_transfer   its images and audio, encoded elsewhere, on the way to its prompt's replica
 ///   idle             the replica did nothing for it and nothing else in its place: bubbles
 enum class LatencyCause {
   front_end,

@@ -17,8 +17,8 @@ constexpr double gain_least = 0.005;  // what a rerun must gain to be recommende
 constexpr auto causes = std::to_array<std::string_view>(
     {"front end", "queueing", "own prefill", "own decode", "prefill of others", "decode of others",
      "recomputing lost tokens", "preempted", "retry after a failure", "draft passes",
-     "encoding images", "KV copies, host", "waiting for the CPU", "communication",
-     "waiting for KV blocks", "KV transfer", "image transfer", "idle, pipeline bubbles"});
+     "encoding media", "KV copies, host", "waiting for the CPU", "communication",
+     "waiting for KV blocks", "KV transfer", "media transfer", "idle, pipeline bubbles"});
 constexpr auto metrics = std::to_array<std::string_view>({"TTFT", "TPOT", "end to end"});
 constexpr auto wholes = std::to_array<std::string_view>(
     {"arrival to first token", "an output token after the first", "arrival to last token"});
