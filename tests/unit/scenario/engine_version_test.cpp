@@ -103,7 +103,7 @@ TEST(EngineVersion, SglangVerifiesDraftsWithoutOverlapBefore0511) {
   EXPECT_TRUE(host("0.5.9", "").async_scheduling);
   EXPECT_FALSE(host("0.5.9", drafts).async_scheduling);
   EXPECT_EQ(host("0.5.9", "").sequence.value(), 0.0);
-  EXPECT_EQ(host("0.5.9", drafts).sequence.value(), 50e-6);
+  EXPECT_DOUBLE_EQ(host("0.5.9", drafts).sequence.value(), 50e-6);
   EXPECT_TRUE(host("0.5.11", drafts).async_scheduling);
   EXPECT_TRUE(host("0.5.9", drafts + "\nasync_scheduling = true").async_scheduling);
 
