@@ -339,8 +339,8 @@ void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp o
   steps_.back().bytes_per_row = bytes_per_row;
 }
 
-/// Where tokens are exchanged, shared experts work on a rank's own and routed ones on all. What adds
-/// both waits for both.
+/// Where tokens are exchanged, shared experts work on a rank's own and routed ones on all. What
+/// adds both waits for both.
 ExpertStream StageProgram::Builder::stream_of(const Operator& op) const {
   if (!op.of_moe || shares_attention() || op.role == "expert_sum") return ExpertStream::none;
   return op.role.starts_with("shared_") ? ExpertStream::shared : ExpertStream::routed;
