@@ -24,7 +24,7 @@ double encoder_values(const Transformer& model, const ParallelLayout& layout,
                       const EncoderSettings& limits) {
   double most = 0;
   for (const Medium medium : all_media) {
-    if (model.takes(medium))
+    if (model.encoder(medium))
       most = std::max(most, values_of(*model.encoder(medium), layout, limits));
   }
   return most;
@@ -33,7 +33,7 @@ double encoder_values(const Transformer& model, const ParallelLayout& layout,
 std::int64_t values_per_media_token(const Transformer& model) {
   std::int64_t most = 0;
   for (const Medium medium : all_media) {
-    if (model.takes(medium)) most = std::max(most, model.encoder(medium)->values_per_token());
+    if (model.encoder(medium)) most = std::max(most, model.encoder(medium)->values_per_token());
   }
   return most;
 }
