@@ -14,10 +14,10 @@ struct MediaFigures {
   std::int64_t cache_tokens = 0;  // room of an attention rank's cache, for both
   double encoder_s = 0;           // GPU time of encoding, by which steps were longer
   double encoder_share = 0;       // of all GPU time, 0 to 1
-  double sent_bytes = 0;  // from pools that encode to those that serve; 0 = there are none; of both
+  double sent_bytes = 0;          // from pools that encode to those that serve; 0 = there are none
 };
 
 /// For a line of the terminal's table.
-std::vector<std::string> media_parts(const MediaFigures& images);
+std::vector<std::string> media_parts(const MediaFigures& media);
 
 }  // namespace foretoken

@@ -130,7 +130,7 @@ Pool& DeployedPools::start_model(int model, const Start& start, RequestListener&
       specs_, [&](const PoolSpec& spec) { return spec.encodes() && spec.model == model; });
   if (encoding == specs_.end()) return start_serving(model, start, client);
   const Scenario& scenario = encoding->scenario;
-  EncodeHandoff::TokenBytes token;
+  EncodeHandoff::MediaBytes token;
   for (const Medium medium : all_media) {
     if (!scenario.model.takes(medium)) continue;
     const auto values = static_cast<double>(scenario.model.encoder(medium)->values_per_token());
@@ -220,9 +220,9 @@ std::vector<ReplicaGauges> DeployedPools::gauges() const {
   return all;
 }
 
-Bytes DeployedPools::media_sent() const {
+Bytes DeployedPools::media_sent(Medium medium) const {
   Bytes sent;
-  for (const auto& encoder : encoders_) sent += encoder->sent();
+  for (const auto& encoder : encoders_) sent += encoder->sent(medium);
   return sent;
 }
 

@@ -39,8 +39,8 @@ class DeployedPools {
   /// Of all replicas that compute prompts.
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] PriceTotals totals() const;
-  /// Of encoded images, between replicas.
-  [[nodiscard]] Bytes media_sent() const;
+  /// Of encoded images or clips, between replicas.
+  [[nodiscard]] Bytes media_sent(Medium medium) const;
 
  private:
   [[nodiscard]] std::unique_ptr<Router> make_router(const VariantChoice& choice,

@@ -22,7 +22,7 @@ MediaFigures figures_of(Medium medium, const EncoderTotals& totals, const Deploy
     if (family == encoder_family(medium)) figures.encoder_s += time.value();
     if (family != "host") all += time.value();
   }
-  figures.sent_bytes = pools.media_sent().value();
+  figures.sent_bytes = pools.media_sent(medium).value();
   if (all > 0) figures.encoder_share = figures.encoder_s / all;
   return figures;
 }

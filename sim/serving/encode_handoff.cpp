@@ -1,5 +1,7 @@
 #include "sim/serving/encode_handoff.hpp"
 
+#include <numeric>
+
 namespace foretoken {
 
 void EncodeHandoff::connect(Fleet& encode, Pool& serve) {
@@ -46,11 +48,12 @@ void EncodeHandoff::on_lost(const RequestRecord& record) {
 void EncodeHandoff::on_awaiting_media(ReplicaId replica, RequestId request) {
   Open& open = open_.at(request.value);
   open.to = replica;
-  Bytes size;
+  MediaBytes sizes = {};
   for (const MediaItem& item : open.request.media) {
-    size += static_cast<double>(item.patches.tokens) *
-            token_bytes_[static_cast<std::size_t>(item.patches.medium)];
+    const auto medium = static_cast<std::size_t>(item.patches.medium);
+    sizes[medium] += static_cast<double>(item.patches.tokens) * token_bytes_[medium];
   }
+  const Bytes size = std::accumulate(sizes.begin(), sizes.end(), Bytes());
   const Member& from = members_.at(open.from.value);
   const Member& to = members_.at(replica.value);
   const std::vector<GpuId>& senders = from.replica->stage_gpus().front();
@@ -61,8 +64,9 @@ void EncodeHandoff::on_awaiting_media(ReplicaId replica, RequestId request) {
   for (int rank = 0; rank < to.tensor; ++rank) {
     const auto sender = static_cast<std::size_t>(rank % from.tensor);
     platform_.send(senders[sender], receivers[static_cast<std::size_t>(rank)], size, *this, tag);
-    sent_ += size;
   }
+  for (std::size_t medium = 0; medium < sizes.size(); ++medium)
+    sent_[medium] += static_cast<double>(to.tensor) * sizes[medium];
 }
 
 void EncodeHandoff::on_event(std::uint64_t tag) {

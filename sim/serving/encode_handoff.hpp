@@ -19,10 +19,10 @@ namespace foretoken {
 
 class EncodeHandoff final : public Pool, public MediaPort, public EventHandler {
  public:
-  /// What a token becomes, by Medium.
-  using TokenBytes = std::array<Bytes, all_media.size()>;
+  /// By Medium: what a token becomes, or what was sent.
+  using MediaBytes = std::array<Bytes, all_media.size()>;
   /// References must outlive the handoff.
-  EncodeHandoff(const TokenBytes& token_bytes, Platform& platform, RequestListener& client)
+  EncodeHandoff(const MediaBytes& token_bytes, Platform& platform, RequestListener& client)
       : token_bytes_(token_bytes), platform_(platform), client_(client) {}
 
   /// Whom the fleet that encodes tells of its requests, and the pool behind it.
@@ -39,8 +39,8 @@ class EncodeHandoff final : public Pool, public MediaPort, public EventHandler {
   void on_awaiting_media(ReplicaId replica, RequestId request) override;
   void on_event(std::uint64_t tag) override;
 
-  /// Of all that was sent.
-  [[nodiscard]] Bytes sent() const { return sent_; }
+  /// Of all that was sent of a medium.
+  [[nodiscard]] Bytes sent(Medium medium) const { return sent_[static_cast<std::size_t>(medium)]; }
 
  private:
   enum class Side { encode, serve };
@@ -74,7 +74,7 @@ class EncodeHandoff final : public Pool, public MediaPort, public EventHandler {
   void on_ended(Side side, const RequestRecord& record);
   void on_lost(const RequestRecord& record);
 
-  TokenBytes token_bytes_;
+  MediaBytes token_bytes_;
   Platform& platform_;
   RequestListener& client_;
   SideListener encode_listener_{*this, Side::encode}, serve_listener_{*this, Side::serve};
@@ -83,7 +83,7 @@ class EncodeHandoff final : public Pool, public MediaPort, public EventHandler {
   std::unordered_map<std::uint32_t, Member> members_;  // by replica; never walked
   std::unordered_map<std::uint32_t, Open> open_;       // with images, by id; never walked
   std::uint32_t serials_ = 0;
-  Bytes sent_;
+  MediaBytes sent_ = {};
 };
 
 }  // namespace foretoken

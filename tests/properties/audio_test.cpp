@@ -85,5 +85,16 @@ TEST(AudioProperties, PoolsThatEncodeSendClips) {
   EXPECT_EQ(report.audio->sent_bytes, 240.0 * 260 * 2048 * 2);
 }
 
+// Of each what it is: three of the image encoder's layers join the language model's, too, four
+// values for one.
+TEST(AudioProperties, WhatIsSentIsToldByMedium) {
+  const Report report =
+      run({"cluster.name=h200-sxm-2", "pool.encode.role=encode", "pool.serve.role=both",
+           "workload.images={count=1,width=1024,height=768}"});
+  ASSERT_TRUE(report.audio && report.images);
+  EXPECT_EQ(report.audio->sent_bytes, 240.0 * 260 * 2048 * 2);
+  EXPECT_EQ(report.images->sent_bytes, 120.0 * 768 * 2048 * 4 * 2);
+}
+
 }  // namespace
 }  // namespace foretoken::audio_runs_test
