@@ -1,9 +1,11 @@
 // The models inside the program: their names, and that their sizes add up to what was published.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 
 #include "models/operator_graph.hpp"
 #include "models/transformer.hpp"
@@ -29,6 +31,15 @@ TEST(Specs, HaveStableNames) {
                   "qwen3-8b", "qwen3-coder-480b-a35b", "qwen3-next-80b-a3b", "qwen3-omni-30b-a3b",
                   "qwen3-vl-235b-a22b", "qwen3.5-122b-a10b", "qwen3.5-27b", "qwen3.5-397b-a17b",
                   "qwen3.6-35b-a3b", "step-3.7-flash"));
+}
+
+// So that its golden simulates every one of them.
+TEST(Specs, AllStandInTheExampleOfAll) {
+  std::ifstream file(FORETOKEN_SOURCE_DIR "/examples/every_model.cmd");
+  std::string line;
+  std::getline(file, line);
+  EXPECT_THAT(line,
+              testing::HasSubstr(fmt::format("model.name={}\"", fmt::join(model_names(), ","))));
 }
 
 TEST(Specs, AreNamedAsTheirFiles) {
