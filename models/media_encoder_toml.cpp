@@ -107,10 +107,6 @@ void read_window(TableReader& table, MediaEncoder& vision) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// What encoders of both kinds have.
 void read_layers(TableReader& table, MediaEncoder& encoder) {
   require_count(table, "layers", encoder.layers, layers_limit);

@@ -82,7 +82,7 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--audio", options->audio,
                       "Audio clips that the step encodes for its prompts: COUNTxSECONDS,...");
   command->add_flag("--encoder-data", options->encoder_by_data,
-                    "Each rank encodes some of the images, not a part of each");
+                    "Each rank encodes some of the images and clips, not a part of each");
   CLI::Option* drafts =
       command->add_option("--drafts", options->drafts, "Draft tokens verified per decode")
           ->check(CLI::Range(0, 64));

@@ -116,9 +116,8 @@ void check_expert_gpus(const Scenario& scenario, const PoolSpec& pool, Diagnosti
         "modelled; remove it");
   if (scenario.workload->has_media())
     refuse(
-        "images and audio: which part of a step would wait for them is not modelled; take them out "
-        "of the "
-        "workload");
+        "images and audio: which part of a step would wait for them is not modelled; take them "
+        "out of the workload");
   if (own.communication == CommSource::measured)
     refuse(
         "communication = \"measured\": no sends of many GPUs to many others were measured; use "

@@ -6,11 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
+#include <string>
 
 #include "platform_fixture.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/platform/flow_engine.hpp"
 
 namespace foretoken::testing {
 namespace {
@@ -166,6 +170,26 @@ TEST(Events, ASecondPlatformInAProcessIsABug) {
   } catch (const InternalError& error) {
     EXPECT_THAT(error.what(), HasSubstr("a process simulates once"));
   }
+}
+
+bool has_simgrid() {
+  std::ifstream maps("/proc/self/maps");
+  const std::string all{std::istreambuf_iterator<char>(maps), {}};
+  return all.find(flow_engine_module) != std::string::npos;
+}
+
+// It takes longer to start than most runs without a network take.
+TEST(Events, SimGridIsLoadedByTheFirstFlow) {
+  Platform platform(nvswitch_cluster(2));
+  Recorder recorder(platform);
+  platform.at(Seconds(1.0), recorder, 1);
+  platform.at(Seconds(2.0), recorder, 2);
+  platform.run();
+  EXPECT_EQ(platform.now(), Seconds(2.0));
+  EXPECT_FALSE(has_simgrid());
+  platform.send({0}, {1}, Bytes(giga), recorder, 3);
+  platform.run();
+  EXPECT_TRUE(has_simgrid());
 }
 
 TEST(Events, SimGridLeavesTheSignalHandlersAlone) {
