@@ -49,7 +49,7 @@ void check_preset(const std::uint8_t* data, std::size_t size) {
     const EnginePreset preset = load_engine_preset(file.path(), {});
     for (const char* name : {"h100-sxm", "l40s"}) {
       const GpuSpec gpu = load_gpu(name, {});
-      preset.settings({gpu, {}, true});
+      (void)preset.settings({gpu, {}, true});
     }
   } catch (const ConfigError&) {
     return;

@@ -26,7 +26,7 @@ class OutputFiles : public testing::Test {
     folder_ = own_folder() / testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::create_directories(folder_);
   }
-  [[nodiscard]] fs::path file(const std::string& name, const std::string& text = "") const {
+  fs::path file(const std::string& name, const std::string& text = "") const {
     if (!text.empty()) std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
