@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/expert_draws.hpp"
 #include "kernels/expert_placement.hpp"
 
 namespace foretoken {
@@ -11,16 +12,6 @@ namespace {
 
 /// Quantiles of the power law that stand for a rank's experts: more experts than this share one.
 constexpr int quantiles_max = 64;
-
-/// The expected largest of `draws` standard normal numbers: the normal quantile of Blom's plotting
-/// position (draws - 0.375) / (draws + 0.25); within 0.03 for 2 to 512 draws.
-double expected_maximum(int draws) {
-  if (draws < 2) return 0;
-  const double share = (draws - 0.375) / (draws + 0.25);
-  const double root = std::sqrt(-2 * std::log(1 - share));
-  // Abramowitz and Stegun 26.2.22.
-  return root - (2.30753 + 0.27061 * root) / (1 + 0.99229 * root + 0.04481 * root * root);
-}
 
 /// Expected assignments on the busiest of the ranks: each holds `held` independent draws, whose sum
 /// is nearly normal; Cornish and Fisher's term corrects for the skew that few draws keep.
@@ -129,6 +120,11 @@ void visit_power_law(const FusedMoe& kernel, const Visitor& visitor) {
   RoundedLoads(law, held, std::max(share, std::min(1.0, assignments)), tokens).visit(visitor);
 }
 
+ExpertDraws draws_of(const FusedMoe& kernel) {
+  return busiest_draws(kernel.routing.parameter, kernel.tokens, kernel.topk, kernel.experts,
+                       (kernel.experts + kernel.ep - 1) / kernel.ep, kernel.ep);
+}
+
 /// Given counts stay on their ranks (consecutive experts); popular experts of an unknown order are
 /// dealt out in turn.
 template <class Visitor>
@@ -174,6 +170,10 @@ void visit_busiest_rank(const FusedMoe& kernel, const Visitor& visitor) {
     case Routing::Kind::power_law:
       visit_power_law(kernel, visitor);
       return;
+    case Routing::Kind::popularity:
+      if (kernel.tokens == 0) return visit_balanced(kernel, visitor);
+      draws_of(kernel).visit(visitor);
+      return;
     case Routing::Kind::balancedness:
     case Routing::Kind::histogram:
       break;
@@ -204,6 +204,10 @@ void ExpertLoad::add(double experts, double each) {
 ExpertLoad busiest_rank_load(const FusedMoe& kernel) {
   ExpertLoad load;
   visit_busiest_rank(kernel, [&](double experts, double each) { load.add(experts, each); });
+  // Visits name what hardly ever comes.
+  if (kernel.routing.kind == Routing::Kind::popularity && !kernel.placed_by_load &&
+      kernel.tokens > 0)
+    load.largest = std::min(draws_of(kernel).largest(), load.largest);
   return load;
 }
 

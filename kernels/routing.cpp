@@ -10,12 +10,14 @@
 #include <numeric>
 #include <optional>
 
+#include "kernels/expert_draws.hpp"
 #include "kernels/expert_shares.hpp"
 
 namespace foretoken {
 namespace {
 
 constexpr std::string_view power_law_prefix = "power_law:";
+constexpr std::string_view popularity_prefix = "popularity:";
 constexpr std::string_view balancedness_prefix = "balancedness:";
 
 std::optional<double> parse_number(std::string_view text) {
@@ -74,6 +76,17 @@ Routing parse_routing(std::string_view text, const SourcePosition& position) {
     }
     return {Routing::Kind::power_law, *exponent, {}};
   }
+  if (text.starts_with(popularity_prefix)) {
+    const auto range = parse_number(text.substr(popularity_prefix.size()));
+    if (!range || *range < 1) {
+      throw ConfigError(position,
+                        fmt::format("routing '{}': the most popular expert's popularity over the "
+                                    "least popular one's must be at least 1, for example "
+                                    "\"popularity:30\"",
+                                    text));
+    }
+    return {Routing::Kind::popularity, *range, {}};
+  }
   if (text.starts_with(balancedness_prefix)) {
     const auto target = parse_number(text.substr(balancedness_prefix.size()));
     if (!target || *target <= 0 || *target > 1) {
@@ -85,7 +98,7 @@ Routing parse_routing(std::string_view text, const SourcePosition& position) {
   }
   throw ConfigError(position,
                     fmt::format("unknown routing '{}'; write \"balanced\", "
-                                "\"power_law:1.2\" or \"balancedness:0.8\"",
+                                "\"popularity:30\", \"power_law:1.2\" or \"balancedness:0.8\"",
                                 text),
                     Mistake::slip);
 }
@@ -96,6 +109,8 @@ std::string routing_text(const Routing& routing) {
       return "balanced";
     case Routing::Kind::power_law:
       return fmt::format("{}{}", power_law_prefix, routing.parameter);
+    case Routing::Kind::popularity:
+      return fmt::format("{}{}", popularity_prefix, routing.parameter);
     case Routing::Kind::balancedness:
       return fmt::format("{}{}", balancedness_prefix, routing.parameter);
     case Routing::Kind::histogram:
@@ -134,6 +149,8 @@ std::vector<std::int64_t> expert_counts(const Routing& routing, std::int64_t tok
           popularity_shares(popularity_law(routing.parameter, tokens, topk, experts), topk,
                             experts),
           assignments);
+    case Routing::Kind::popularity:
+      return drawn_counts(routing.parameter, tokens, topk, experts);
     case Routing::Kind::balancedness:
       return largest_remainder(
           rank_shares(popularity_exponent(routing.parameter, experts), experts), assignments);

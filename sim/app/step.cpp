@@ -108,7 +108,7 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_flag("--warm", options->warm,
                     "Weights and KV cache start in L2 where they fit (default: cold)");
   command->add_option("--routing", options->routing,
-                      "MoE: balanced, power_law:EXPONENT or balancedness:B");
+                      "MoE: balanced, popularity:R, power_law:EXPONENT or balancedness:B");
   command->add_option("--block-tokens", options->block_tokens, "Tokens per KV block")
       ->check(above_zero());
   command->add_option("--host-us", options->host_us, "CPU time added to the step, in µs")

@@ -111,6 +111,8 @@ struct Count {
 
 class LargerProblem : public testing::Test {
  protected:
+  std::unique_ptr<Predictor> predictor_ = make_predictor(predictor_catalog(), "synperf", {});
+
   /// By family: random kernels on parts that were measured, each with each of its sizes grown.
   std::map<std::string, Count> counts(int seeds, bool with_equal) {
     std::map<std::string, Count> result;
@@ -128,7 +130,6 @@ class LargerProblem : public testing::Test {
     return result;
   }
 
- private:
   /// Not where the GPU has no path for the format.
   [[nodiscard]] bool is_priced(const Kernel& kernel, const GpuSpec& gpu) const {
     try {
@@ -138,6 +139,7 @@ class LargerProblem : public testing::Test {
     }
   }
 
+ private:
   void compare(const Kernel& kernel, double by, const GpuSpec& gpu,
                std::map<std::string, Count>& result) const {
     const EstimatorFamily* const family = family_of(kernel, gpu);
@@ -160,14 +162,53 @@ class LargerProblem : public testing::Test {
           fmt::format("{}: {} against {}", gpu.name, kernel_shape(kernel), kernel_shape(one));
     }
   }
-
-  std::unique_ptr<Predictor> predictor_ = make_predictor(predictor_catalog(), "synperf", {});
 };
 
 TEST_F(LargerProblem, CostsNoLessOfManyWithEqualSequences) {
   for (const auto& [family, count] : counts(10, true)) {
     EXPECT_LE(count.undercut, count.pairs / 100) << family << " worst " << count.what;
     EXPECT_GE(count.worst, 0.95) << family << ' ' << count.what;
+  }
+}
+
+TEST_F(LargerProblem, RoundNumbersOfTokensOfExpertsAreNoCheaperThanTheOneBefore) {
+  // Tables hold round numbers alone. Experts of the models that are served most, routed as
+  // scenarios route where they do not say.
+  struct Layer {
+    int experts, topk, hidden, intermediate;
+    DType dtype;
+  };
+  const std::vector<Layer> layers = {{128, 4, 2880, 2880, DType::mxfp4},
+                                     {128, 8, 4096, 1536, DType::fp8_block},
+                                     {256, 8, 7168, 2048, DType::fp8_block},
+                                     {512, 10, 4096, 1024, DType::bf16},
+                                     {8, 2, 4096, 14'336, DType::bf16}};
+  for (const char* name : {"h100-sxm", "h200-sxm", "b200-sxm"}) {
+    const GpuSpec gpu = load_gpu(name, {});
+    for (const Layer& layer : layers) {
+      for (const Framework framework : {Framework::vllm, Framework::sglang}) {
+        FusedMoe moe{.experts = layer.experts,
+                     .topk = layer.topk,
+                     .hidden = layer.hidden,
+                     .intermediate = layer.intermediate,
+                     .dtype = layer.dtype,
+                     .tp = 4};
+        moe.implementation.framework = framework;
+        moe.routing = {Routing::Kind::popularity, 30, {}};
+        for (const std::int64_t tokens : {16, 32, 64, 128, 256, 512, 1024, 2048, 4096}) {
+          FusedMoe before = moe;
+          moe.tokens = tokens;
+          before.tokens = tokens - 1;
+          if (!is_priced(moe, gpu)) continue;
+          const double steps = std::min(family_of(moe, gpu)->first_order(moe, gpu).time /
+                                            family_of(before, gpu)->first_order(before, gpu).time,
+                                        1.0);
+          EXPECT_GE(predictor_->predict(moe, gpu).time / predictor_->predict(before, gpu).time,
+                    0.99 * steps)
+              << gpu.name << ' ' << kernel_shape(moe);
+        }
+      }
+    }
   }
 }
 

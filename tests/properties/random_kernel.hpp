@@ -128,7 +128,11 @@ inline FusedMoe random_experts(Draw& draw) {
                    .ep = draw.one_of({1, 1, 4, 8}),
                    .implementation = random_implementation_of_server(draw),
                    .ungated = draw.below(8) == 0};
-  if (draw.coin()) experts.routing = {Routing::Kind::power_law, draw.one_of({0.6, 1.2}), {}};
+  if (draw.coin()) {
+    experts.routing = draw.one_of({Routing{Routing::Kind::power_law, 0.6, {}},
+                                   Routing{Routing::Kind::power_law, 1.2, {}},
+                                   Routing{Routing::Kind::popularity, 30, {}}});
+  }
   if (draw.below(4) == 0) experts.implementation.framework = Framework::trtllm;
   return experts;
 }

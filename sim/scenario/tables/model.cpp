@@ -44,32 +44,38 @@ const Keys<ModelTable>& model_keys() {
        "step reads of them."},
       {"expert_routing",
        &S::expert_routing,
-       {.fallback = "\"power_law:1.01\"",
-        .allowed = "balanced, power_law:A, balancedness:B, balancedness:B+-S, histograms:FILE"},
-       "How unevenly tokens fall on experts, which decides how many a step reads and how long the "
-       "busiest GPU takes: the exponent A of a power law, entropy over its maximum B (drawn for "
-       "each step if S is given), or recorded histograms. All but recorded ones are synthetic. The "
-       "default is the law that AIConfigurator measures its tables of experts with; no published "
-       "record of a router was found that says more than one figure, and measured servers are "
-       "nearer "
-       "with it in some models and nearer with balanced in others. balanced deals them out evenly, "
-       "which wakes more "
-       "experts than any router does."},
+       {.fallback = fmt::format("\"{}\"", usual_routing),
+        .allowed = "balanced, popularity:R, power_law:A, balancedness:B, balancedness:B+-S, "
+                   "histograms:FILE"},
+       "How unevenly tokens fall on experts, which decides how many experts a step reads and how "
+       "long "
+       "the busiest GPU takes. popularity: each token draws its experts, the most popular R times "
+       "as "
+       "likely as the least popular, evenly spread in between; the same popularities in every "
+       "step. "
+       "power_law: shares by a power law with exponent A, as AIConfigurator measures its tables of "
+       "experts, with different shares above and below one assignment per expert. balancedness: "
+       "entropy over its maximum, drawn for each step if S is given. histograms: recorded ones. "
+       "All "
+       "but recorded ones are synthetic. balanced deals tokens out evenly, which wakes more "
+       "experts "
+       "than any router does."},
   };
   return keys;
 }
 
 /// The word before the colon must be one of both parsers'.
 void expect_known_routing(std::string_view routing, const SourcePosition& position) {
-  const std::vector<std::string_view> known = {"balanced", "power_law", "balancedness",
-                                               "histograms"};
+  const std::vector<std::string_view> known = {"balanced", "popularity", "power_law",
+                                               "balancedness", "histograms"};
   const std::string_view word = routing.substr(0, routing.find(':'));
   if (std::ranges::find(known, word) == known.end()) {
-    throw ConfigError(position,
-                      fmt::format("{}; as in \"power_law:1.2\", \"balancedness:0.8\", "
-                                  "\"balancedness:0.55+-0.06\", \"histograms:FILE\"",
-                                  unknown_name_message("expert routing", word, known)),
-                      Mistake::slip);
+    throw ConfigError(
+        position,
+        fmt::format("{}; as in \"popularity:30\", \"power_law:1.2\", \"balancedness:0.8\", "
+                    "\"balancedness:0.55+-0.06\", \"histograms:FILE\"",
+                    unknown_name_message("expert routing", word, known)),
+        Mistake::slip);
   }
 }
 

@@ -281,8 +281,8 @@ TEST(KernelCase, FusedMoeMistakes) {
   EXPECT_EQ(moe_error(fine + R"("routing": 1.5)"),
             "cases.jsonl:3: fused_moe.routing: must be a balancedness above 0 and at most 1");
   EXPECT_EQ(moe_error(fine + R"("routing": "zipf")"),
-            "cases.jsonl:3: unknown routing 'zipf'; write \"balanced\", \"power_law:1.2\" or "
-            "\"balancedness:0.8\"");
+            "cases.jsonl:3: unknown routing 'zipf'; write \"balanced\", \"popularity:30\", "
+            "\"power_law:1.2\" or \"balancedness:0.8\"");
   EXPECT_EQ(moe_error(fine + R"("routing": "balanced", "histogram": [8, 0, 0])"),
             "cases.jsonl:3: fused_moe.routing: give one of routing, balancedness and histogram");
   EXPECT_EQ(moe_error(R"("experts": 100000, "topk": 2, "intermediate": 32)"),

@@ -25,15 +25,20 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
 }
 
 TEST(Routing, TextReadsBack) {
-  for (const char* text : {"balanced", "power_law:1.2", "power_law:0", "balancedness:0.8"}) {
+  for (const char* text : {"balanced", "power_law:1.2", "power_law:0", "popularity:30",
+                           "popularity:1", "balancedness:0.8"}) {
     EXPECT_EQ(routing_text(parse_routing(text, {})), text);
   }
 }
 
 TEST(Routing, MistakesAreNamed) {
   EXPECT_EQ(error_of("even"),
-            "cases.jsonl:3: unknown routing 'even'; write \"balanced\", \"power_law:1.2\" or "
-            "\"balancedness:0.8\"");
+            "cases.jsonl:3: unknown routing 'even'; write \"balanced\", \"popularity:30\", "
+            "\"power_law:1.2\" or \"balancedness:0.8\"");
+  EXPECT_EQ(
+      error_of("popularity:0.5"),
+      "cases.jsonl:3: routing 'popularity:0.5': the most popular expert's popularity over the "
+      "least popular one's must be at least 1, for example \"popularity:30\"");
   EXPECT_EQ(error_of("power_law:-1"),
             "cases.jsonl:3: routing 'power_law:-1': the exponent must be a number from 0 up, for "
             "example \"power_law:1.2\"");
