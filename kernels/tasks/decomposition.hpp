@@ -11,6 +11,7 @@
 #include "hardware/gpu.hpp"
 #include "kernels/implementation.hpp"
 #include "kernels/kernel.hpp"
+#include "sim/base/recycled.hpp"
 
 namespace foretoken {
 
@@ -29,6 +30,8 @@ struct TaskGroup {
   std::int64_t count = 0;
   friend bool operator==(const TaskGroup&, const TaskGroup&) = default;
 };
+
+using TaskList = RecycledVector<TaskGroup>;
 
 /// hardware: the GPU hands CTAs to SMs. persistent: CTA w of W takes tiles w, w + W, … stream_k:
 /// the iterations of all tiles, one task each, are cut into W runs of equal length. least_loaded:
@@ -49,7 +52,7 @@ struct Launch {
   Scheduling scheduling = Scheduling::hardware;
   DType tensor_dtype = DType::bf16;
   /// In launch order. The whole list is launched `repeats` times over (one pass a head).
-  std::vector<TaskGroup> tasks;
+  TaskList tasks;
   std::int64_t repeats = 1;
   /// scheduling = least_loaded: what the host reckons a task of each group to cost.
   std::vector<float> costs;

@@ -33,9 +33,9 @@ FORETOKEN_WIDE void add_pass_wide(std::span<const TaskGroup> groups, const std::
 }
 
 /// Of each group's task, in sixteenths of a cycle; coarser where one is longer than a calendar.
-std::vector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu,
-                                    const CtaSlots& slots) {
-  std::vector<std::uint64_t> ticks;
+RecycledVector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu,
+                                       const CtaSlots& slots) {
+  RecycledVector<std::uint64_t> ticks;
   ticks.reserve(launch.tasks.size());
   std::uint64_t longest = 0;
   for (const TaskGroup& group : launch.tasks) {
@@ -52,13 +52,13 @@ std::vector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu,
 template <class Entry>
 void refill(const Launch& launch, std::span<const std::uint64_t> ticks,
             SlotCalendar<Entry> calendar, std::vector<SmLoad>& sms) {
-  std::vector<Entry> lengths;
+  RecycledVector<Entry> lengths;
   lengths.reserve(static_cast<std::size_t>(launch.task_count() / launch.repeats));
   for (std::size_t i = 0; i < ticks.size(); ++i) {
     lengths.insert(lengths.end(), static_cast<std::size_t>(launch.tasks[i].count),
                    calendar.length(ticks[i]));
   }
-  std::vector<std::uint16_t> sm_of(lengths.size());
+  RecycledVector<std::uint16_t> sm_of(lengths.size());
   const Lanes lanes = widest_lanes();
   for (std::int64_t left = launch.repeats; left > 0; --left) {
     calendar.serve(lengths, sm_of.data(), lanes);
@@ -75,7 +75,7 @@ void refill(const Launch& launch, std::span<const std::uint64_t> ticks,
 void refill_on_retirement(const Launch& launch, const GpuSpec& gpu, int resident,
                           std::vector<SmLoad>& sms) {
   const CtaSlots slots{sms.size(), static_cast<std::size_t>(resident)};
-  const std::vector<std::uint64_t> ticks = ticks_of(launch, gpu, slots);
+  const RecycledVector<std::uint64_t> ticks = ticks_of(launch, gpu, slots);
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < ticks.size(); ++i) {
     const auto tasks = static_cast<double>(launch.tasks[i].count);

@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-void append_run(std::vector<SliceRun>& runs, const SequenceSlice& slice, std::int64_t count) {
+void append_run(SliceRuns& runs, const SequenceSlice& slice, std::int64_t count) {
   if (count <= 0 || slice.query_tokens <= 0) return;
   if (!runs.empty() && runs.back().slice == slice) {
     runs.back().count += count;
@@ -17,7 +17,7 @@ void append_run(std::vector<SliceRun>& runs, const SequenceSlice& slice, std::in
 }
 
 /// n sequences whose lengths differ by one token at most; the longer ones come first.
-void append_equal(std::vector<SliceRun>& runs, const LoadSums& sums) {
+void append_equal(SliceRuns& runs, const LoadSums& sums) {
   if (sums.sequences == 0) return;
   const std::int64_t n = sums.sequences;
   const SequenceSlice base{sums.query_tokens / n, sums.context_tokens / n};
@@ -38,8 +38,8 @@ void append_equal(std::vector<SliceRun>& runs, const LoadSums& sums) {
 
 }  // namespace
 
-std::vector<SliceRun> slice_runs(const AttentionLoad& load, LoadPart part) {
-  std::vector<SliceRun> runs;
+SliceRuns slice_runs(const AttentionLoad& load, LoadPart part) {
+  SliceRuns runs;
   if (load.sequences.empty()) {
     if (part != LoadPart::decode) append_equal(runs, load.prefill);
     if (part != LoadPart::prefill) append_equal(runs, load.decode);

@@ -61,10 +61,9 @@ constexpr double activation_bytes(DType dtype) {
 }
 
 /// Appends `count` tasks, joined to the last group if they equal it.
-void append_tasks(std::vector<TaskGroup>& groups, const Task& task, std::int64_t count);
+void append_tasks(TaskList& groups, const Task& task, std::int64_t count);
 /// Appends a list `count` times.
-void append_list(std::vector<TaskGroup>& groups, std::span<const TaskGroup> list,
-                 std::int64_t count);
+void append_list(TaskList& groups, std::span<const TaskGroup> list, std::int64_t count);
 
 /// A launch of `count` equal CTAs.
 Launch uniform_launch(std::string_view name, const Task& task, std::int64_t count, int threads,
@@ -77,10 +76,11 @@ struct SliceRun {
   SequenceSlice slice;
   std::int64_t count = 0;
 };
+using SliceRuns = RecycledVector<SliceRun>;
 
 /// A load as runs of equal sequences, in its order. From sums: sequences as equal as whole tokens
 /// allow. Sequences without a query token are left out.
-std::vector<SliceRun> slice_runs(const AttentionLoad& load, LoadPart part);
+SliceRuns slice_runs(const AttentionLoad& load, LoadPart part);
 
 /// The format that scores are multiplied in: fp8 where queries are fp8, else the activations'.
 DType score_dtype(DType dtype);

@@ -45,7 +45,7 @@ std::int64_t choose_splits(std::int64_t ctas, std::int64_t slots, std::int64_t k
 
 /// Sequences of one length, all prompt or all decode: a dense batch, which may be split. Any other
 /// mix goes through the interface for variable lengths, which may not unless it only decodes.
-bool is_dense(const std::vector<SliceRun>& runs) {
+bool is_dense(const SliceRuns& runs) {
   if (runs.size() != 1) return false;
   const SequenceSlice& slice = runs.front().slice;
   return slice.query_tokens == 1 || slice.query_tokens == slice.context_tokens;
@@ -71,10 +71,9 @@ DenseTile dense_tile(int head_dim, bool is_causal, const GpuSpec& gpu) {
 
 /// One head's tiles of every sequence, the first tile first; a grid is as wide as the longest
 /// sequence needs, and CTAs beyond a shorter one's end leave at once.
-void append_dense_head(const std::vector<SliceRun>& runs, const AttentionTile& tile,
-                       const Attention& kernel, bool is_causal, std::int64_t columns,
-                       std::vector<TaskGroup>& tasks) {
-  std::vector<TaskGroup> one;
+void append_dense_head(const SliceRuns& runs, const AttentionTile& tile, const Attention& kernel,
+                       bool is_causal, std::int64_t columns, TaskList& tasks) {
+  TaskList one;
   for (const SliceRun& run : runs) {
     one.clear();
     const std::int64_t used = ceil_div(run.slice.query_tokens, tile.rows);
@@ -92,7 +91,7 @@ void append_dense_head(const std::vector<SliceRun>& runs, const AttentionTile& t
 /// the tiles of each.
 void append_split_sequence(const SequenceSlice& slice, const AttentionTile& tile,
                            const Attention& kernel, bool is_causal, std::int64_t splits,
-                           std::vector<TaskGroup>& tasks) {
+                           TaskList& tasks) {
   const std::int64_t share =
       ceil_div(ceil_div(slice.context_tokens, tile.keys_step), splits) * tile.keys_step;
   for (std::int64_t s = 0; s < splits; ++s) {
@@ -121,7 +120,7 @@ Launch combine_launch(std::int64_t rows, std::int64_t splits, int head_dim) {
 /// aten/src/ATen/native/transformers/cuda/flash_attn), and flash_attn_varlen_func without pages,
 /// which never splits.
 Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
-  std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
+  SliceRuns runs = slice_runs(kernel.load, LoadPart::all);
   std::int64_t batch = 0;
   std::int64_t queries_max = 0;
   for (const SliceRun& run : runs) {
@@ -165,7 +164,7 @@ Decomposition decompose_dense(const Attention& kernel, const GpuSpec& gpu) {
                   .shared_memory = Bytes((shape.rows + 2.0 * shape.keys) * kernel.head_dim *
                                          activation_bytes(kernel.dtype))};
   if (is_split) {
-    std::vector<TaskGroup> one;
+    TaskList one;
     for (const SliceRun& run : runs) {
       one.clear();
       append_split_sequence(run.slice, tile, kernel, is_causal, splits, one);
@@ -194,7 +193,7 @@ Decomposition decompose_flash_attention_2(const Attention& kernel, const GpuSpec
   if (kernel.implementation.framework == Framework::pytorch || is_encoder) {
     return decompose_dense(kernel, gpu);
   }
-  const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
+  const SliceRuns runs = slice_runs(kernel.load, LoadPart::all);
   const int tile_kv = key_tile(kernel.head_dim);
   std::int64_t batch = 0;
   std::int64_t queries_max = 0;
@@ -226,7 +225,7 @@ Decomposition decompose_flash_attention_2(const Attention& kernel, const GpuSpec
                                          activation_bytes(kernel.dtype))};
   const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
   std::vector<MergeRun> merges;
-  std::vector<TaskGroup> one;
+  TaskList one;
   launch.tasks.reserve(runs.size() + 16);  // and the tiles of a prompt
   for (const SliceRun& run : runs) {
     const SequenceSlice& slice = run.slice;

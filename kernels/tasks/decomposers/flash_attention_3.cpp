@@ -128,7 +128,7 @@ class Fa3 {
         .registers_per_thread = 168,
         .shared_memory = Bytes((tile_.query + 4.0 * tile_.key) * kernel_.head_dim * size)};
     const AttentionTile cost = attention_tile(kernel_, tile_.query, tile_.key);
-    std::vector<TaskGroup> one;
+    TaskList one;
     launch.tasks.reserve(runs_.size());
     merges_.reserve(runs_.size());
     for (const SliceRun& run : runs_) {
@@ -144,7 +144,7 @@ class Fa3 {
 
   /// Longest tile first where a causal mask makes them unequal.
   void append_sequence(const SequenceSlice& slice, std::int64_t parts, const AttentionTile& cost,
-                       std::vector<TaskGroup>& out) const {
+                       TaskList& out) const {
     for (std::int64_t t = tiles(slice); t-- > 0;) {
       const std::int64_t end =
           std::min(slice.query_tokens, ceil_div((t + 1) * tile_.query, group_));
@@ -164,7 +164,7 @@ class Fa3 {
 
   const Attention& kernel_;
   const GpuSpec& gpu_;
-  std::vector<SliceRun> runs_;
+  SliceRuns runs_;
   std::int64_t group_;
   bool is_causal_;
   Fa3Tile tile_;

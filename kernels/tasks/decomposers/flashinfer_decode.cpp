@@ -53,15 +53,14 @@ std::int64_t chunk_count(const SliceRun& run, std::int64_t page, std::int64_t ch
   return ceil_div(std::max<std::int64_t>(1, pages), chunk_pages);
 }
 
-std::int64_t decode_work_items(const std::vector<SliceRun>& runs, std::int64_t page,
-                               std::int64_t chunk_pages) {
+std::int64_t decode_work_items(const SliceRuns& runs, std::int64_t page, std::int64_t chunk_pages) {
   std::int64_t items = 0;
   for (const SliceRun& run : runs) items += run.count * chunk_count(run, page, chunk_pages);
   return items;
 }
 
 /// The shortest chunk, in pages, with which one round of CTAs takes everything.
-std::int64_t plan_chunk(const std::vector<SliceRun>& runs, std::int64_t page, int kv_heads,
+std::int64_t plan_chunk(const SliceRuns& runs, std::int64_t page, int kv_heads,
                         std::int64_t ctas_max) {
   std::int64_t batch = 0;
   std::int64_t high = 1;
@@ -88,7 +87,7 @@ Decomposition decompose_flashinfer_decode(const Attention& kernel, const GpuSpec
   if (kernel.load.prefill.sequences > 0 || kernel.load.verifies_drafts()) {
     return decompose_flashinfer_fa2(kernel, gpu);
   }
-  const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
+  const SliceRuns runs = slice_runs(kernel.load, LoadPart::all);
   const std::int64_t page = std::max(1, kernel.page_tokens);
   DecodeShape shape = decode_shape(kernel);
   const std::int64_t resident = std::max(1, resident_ctas(shape.launch, gpu));
@@ -103,7 +102,7 @@ Decomposition decompose_flashinfer_decode(const Attention& kernel, const GpuSpec
   launch.shape.grid_y = kernel.kv_heads;
   std::vector<MergeRun> merges;
   std::int64_t batch = 0;
-  std::vector<TaskGroup> one;
+  TaskList one;
   for (const SliceRun& run : runs) {
     const std::int64_t chunks = chunk_count(run, page, chunk);
     const KeySpan seen = visible_keys(run.slice, 0, 1, kernel.causal, kernel.window);

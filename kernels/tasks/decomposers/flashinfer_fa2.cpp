@@ -146,8 +146,7 @@ class Fa2 {
     return ceil_div(request.pages, chunk_pages_);
   }
 
-  void append_request(const Fa2Request& request, const AttentionTile& tile,
-                      std::vector<TaskGroup>& out) const {
+  void append_request(const Fa2Request& request, const AttentionTile& tile, TaskList& out) const {
     const SequenceSlice& slice = request.run.slice;
     const std::int64_t chunk = chunk_pages_ * page_;
     const std::int64_t chunk_count = chunks(request);
@@ -178,7 +177,7 @@ class Fa2 {
         .registers_per_thread = fa2_registers(shape_.tile_q, kernel_.head_dim, is_paged),
         .shared_memory = Bytes(shape_.shared_bytes)};
     AttentionTile tile = attention_tile(kernel_, shape_.tile_q, shape_.tile_kv);
-    std::vector<TaskGroup> one;
+    TaskList one;
     for (const Fa2Request& request : requests_) {
       one.clear();
       append_request(request, tile, one);

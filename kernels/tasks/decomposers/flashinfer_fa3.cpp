@@ -22,7 +22,7 @@ int fa3_key_tile(const Attention& kernel) {
 }
 
 /// Longest context first. Not a stable sort in FlashInfer either: ties must fall alike.
-std::vector<SequenceSlice> by_context(const std::vector<SliceRun>& runs) {
+std::vector<SequenceSlice> by_context(const SliceRuns& runs) {
   std::vector<SequenceSlice> slices;
   for (const SliceRun& run : runs) {
     slices.insert(slices.end(), static_cast<std::size_t>(run.count), run.slice);
@@ -63,7 +63,7 @@ Decomposition decompose_flashinfer_fa3(const Attention& kernel, const GpuSpec& g
   std::int64_t rows = 0;
   std::int64_t batch = 0;
   std::int64_t works = 0;
-  const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
+  const SliceRuns runs = slice_runs(kernel.load, LoadPart::all);
   for (const SliceRun& run : runs) {
     rows += run.count * run.slice.query_tokens;
     batch += run.count;

@@ -3,7 +3,7 @@
 
 namespace foretoken {
 
-void append_tasks(std::vector<TaskGroup>& groups, const Task& task, std::int64_t count) {
+void append_tasks(TaskList& groups, const Task& task, std::int64_t count) {
   if (count <= 0) return;
   if (!groups.empty() && groups.back().task == task) {
     groups.back().count += count;
@@ -12,8 +12,7 @@ void append_tasks(std::vector<TaskGroup>& groups, const Task& task, std::int64_t
   }
 }
 
-void append_list(std::vector<TaskGroup>& groups, std::span<const TaskGroup> list,
-                 std::int64_t count) {
+void append_list(TaskList& groups, std::span<const TaskGroup> list, std::int64_t count) {
   if (list.size() == 1) {
     append_tasks(groups, list[0].task, list[0].count * count);
     return;

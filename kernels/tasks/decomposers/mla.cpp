@@ -39,7 +39,7 @@ Launch make_launch(const Mla& kernel, std::string_view name) {
   return launch;
 }
 
-Launch prefill_launch(const Mla& kernel, const std::vector<SliceRun>& runs) {
+Launch prefill_launch(const Mla& kernel, const SliceRuns& runs) {
   const double size = activation_bytes(kernel.dtype);
   const double key_dim = head_dim_plain + kernel.rope_dim;
   const AttentionTile tile = {.rows = prefill_tile_q,
@@ -52,7 +52,7 @@ Launch prefill_launch(const Mla& kernel, const std::vector<SliceRun>& runs) {
   launch.repeats = kernel.query_heads;
   launch.shape.shared_memory =
       Bytes((prefill_tile_q * key_dim + prefill_tile_kv * (key_dim + head_dim_plain)) * size);
-  std::vector<TaskGroup> one;
+  TaskList one;
   for (const SliceRun& run : runs) {
     one.clear();
     for (std::int64_t t = ceil_div(run.slice.query_tokens, prefill_tile_q); t-- > 0;) {
@@ -70,7 +70,7 @@ Launch prefill_launch(const Mla& kernel, const std::vector<SliceRun>& runs) {
 }
 
 /// One task a key block; runs of them go to the CTAs of one row tile.
-Launch flash_mla_launch(const Mla& kernel, const std::vector<SliceRun>& runs, const GpuSpec& gpu) {
+Launch flash_mla_launch(const Mla& kernel, const SliceRuns& runs, const GpuSpec& gpu) {
   const AttentionTile tile = absorbed_tile(kernel, flash_mla_rows, flash_mla_keys);
   Launch launch = make_launch(kernel, "flash_mla");
   launch.scheduling = Scheduling::stream_k;
@@ -88,7 +88,7 @@ Launch flash_mla_launch(const Mla& kernel, const std::vector<SliceRun>& runs, co
   return launch;
 }
 
-Launch triton_mla_launch(const Mla& kernel, const std::vector<SliceRun>& runs) {
+Launch triton_mla_launch(const Mla& kernel, const SliceRuns& runs) {
   const AttentionTile tile = absorbed_tile(kernel, triton_heads, triton_keys);
   Launch launch = make_launch(kernel, "triton_mla");
   launch.shape.threads = 128;
@@ -104,7 +104,7 @@ Launch triton_mla_launch(const Mla& kernel, const std::vector<SliceRun>& runs) {
   return launch;
 }
 
-Launch combine_launch(const Mla& kernel, const std::vector<SliceRun>& runs, std::int64_t chunks,
+Launch combine_launch(const Mla& kernel, const SliceRuns& runs, std::int64_t chunks,
                       const GpuSpec& gpu) {
   std::vector<MergeRun> merges;
   for (const SliceRun& run : runs) {
@@ -118,8 +118,8 @@ Launch combine_launch(const Mla& kernel, const std::vector<SliceRun>& runs, std:
 template <class MakeDecode>
 Decomposition decompose_mla(const Mla& kernel, MakeDecode decode_launches) {
   Decomposition result;
-  const std::vector<SliceRun> prefill = slice_runs(kernel.load, LoadPart::prefill);
-  const std::vector<SliceRun> decode = slice_runs(kernel.load, LoadPart::decode);
+  const SliceRuns prefill = slice_runs(kernel.load, LoadPart::prefill);
+  const SliceRuns decode = slice_runs(kernel.load, LoadPart::decode);
   if (!prefill.empty()) result.launches.push_back(prefill_launch(kernel, prefill));
   if (!decode.empty()) decode_launches(decode, result.launches);
   return result;

@@ -40,8 +40,7 @@ TritonPlan plan_for(const Attention& kernel, bool is_decode, std::int64_t batch,
   return plan;
 }
 
-Launch triton_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
-                     const TritonPlan& plan) {
+Launch triton_launch(const Attention& kernel, const SliceRuns& runs, const TritonPlan& plan) {
   const std::int64_t group = kernel.query_heads / kernel.kv_heads;
   const double size = bytes_per_element(kernel.kv_dtype);
   Launch launch;
@@ -53,7 +52,7 @@ Launch triton_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
   launch.shape.shared_memory =
       Bytes(2.0 * static_cast<double>(plan.tile_kv) * kernel.head_dim * size);
   const AttentionTile tile = attention_tile(kernel, plan.tile_q, plan.tile_kv);
-  std::vector<TaskGroup> one;
+  TaskList one;
   for (const SliceRun& run : runs) {
     one.clear();
     for (std::int64_t t = 0; t < ceil_div(run.slice.query_tokens * group, plan.tile_q); ++t) {
@@ -78,7 +77,7 @@ Launch triton_launch(const Attention& kernel, const std::vector<SliceRun>& runs,
 }  // namespace
 
 Decomposition decompose_triton_attention(const Attention& kernel, const GpuSpec& gpu) {
-  const std::vector<SliceRun> runs = slice_runs(kernel.load, LoadPart::all);
+  const SliceRuns runs = slice_runs(kernel.load, LoadPart::all);
   const bool is_decode = kernel.load.prefill.sequences == 0 && !kernel.load.verifies_drafts();
   const TritonPlan plan = plan_for(kernel, is_decode, kernel.load.decode.sequences, gpu);
   Decomposition result;

@@ -56,11 +56,11 @@ Launch trtllm_launch(const Attention& kernel, std::string_view name, int tile_q)
 }
 
 /// By query head: times on a B200 follow their number, whatever share a KV head.
-Launch trtllm_prefill(const Attention& kernel, const std::vector<SliceRun>& runs, int tile_q) {
+Launch trtllm_prefill(const Attention& kernel, const SliceRuns& runs, int tile_q) {
   Launch launch = trtllm_launch(kernel, "trtllm_context", tile_q);
   launch.repeats = kernel.query_heads;
   const AttentionTile tile = attention_tile(kernel, tile_q, trtllm_tile_kv);
-  std::vector<TaskGroup> one;
+  TaskList one;
   for (const SliceRun& run : runs) {
     one.clear();
     for (std::int64_t t = ceil_div(run.slice.query_tokens, tile_q); t-- > 0;) {
@@ -92,14 +92,13 @@ Task on_cuda_cores(Task task) {
   return task;
 }
 
-std::int64_t queries_max(const std::vector<SliceRun>& runs) {
+std::int64_t queries_max(const SliceRuns& runs) {
   std::int64_t queries = 1;
   for (const SliceRun& run : runs) queries = std::max(queries, run.slice.query_tokens);
   return queries;
 }
 
-Launch trtllm_decode(const Attention& kernel, const std::vector<SliceRun>& runs,
-                     const GpuSpec& gpu) {
+Launch trtllm_decode(const Attention& kernel, const SliceRuns& runs, const GpuSpec& gpu) {
   const std::int64_t queries = queries_max(runs);
   const bool is_masked = runs_masked(kernel, queries, gpu);
   const std::int64_t group = is_masked ? 1 : kernel.query_heads / kernel.kv_heads;
@@ -110,7 +109,7 @@ Launch trtllm_decode(const Attention& kernel, const std::vector<SliceRun>& runs,
   const AttentionTile tile = attention_tile(kernel, tile_q, trtllm_tile_kv);
   std::int64_t ctas = 0;
   for (const SliceRun& run : runs) ctas += run.count * launch.repeats;
-  std::vector<TaskGroup> one;
+  TaskList one;
   for (const SliceRun& run : runs) {
     const KeySpan seen =
         visible_keys(run.slice, 0, run.slice.query_tokens, kernel.causal, kernel.window);
@@ -134,8 +133,8 @@ Launch trtllm_decode(const Attention& kernel, const std::vector<SliceRun>& runs,
 
 Decomposition decompose_trtllm_attention(const Attention& kernel, const GpuSpec& gpu) {
   Decomposition result;
-  const std::vector<SliceRun> prefill = slice_runs(kernel.load, LoadPart::prefill);
-  const std::vector<SliceRun> decode = slice_runs(kernel.load, LoadPart::decode);
+  const SliceRuns prefill = slice_runs(kernel.load, LoadPart::prefill);
+  const SliceRuns decode = slice_runs(kernel.load, LoadPart::decode);
   const int tile_q = is_datacentre_blackwell(gpu) ? trtllm_tile_q : trtllm_tile_q_before;
   result.plan = AttentionPlan{.cta_tile_q = tile_q, .cta_tile_kv = trtllm_tile_kv};
   if (!prefill.empty()) result.launches.push_back(trtllm_prefill(kernel, prefill, tile_q));

@@ -239,7 +239,7 @@ TEST(PlacedLoad, IsTheScheduleSummedUp) {
 
 // Greedy: no SM ends later than the mean plus one task.
 TEST(Schedule, RefillKeepsSmsWithinOneTask) {
-  std::vector<TaskGroup> tasks;
+  TaskList tasks;
   for (int i = 0; i < 200; ++i) tasks.push_back({busy_task(1 + i * 37 % 101), 1});
   const SmSchedule placed = schedule(launch_of(tasks), toy_gpu(8, 1));
   const LoadSummary load = summarise(placed);

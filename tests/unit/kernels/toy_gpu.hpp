@@ -18,7 +18,7 @@ inline GpuSpec toy_gpu(int sms, int ctas_sm) {
 /// A task that keeps the tensor cores busy for that many cycles.
 inline Task busy_task(double cycles) { return {.tensor_ops = 4096 * cycles}; }
 
-inline Launch launch_of(std::vector<TaskGroup> tasks) {
+inline Launch launch_of(TaskList tasks) {
   Launch launch;
   launch.name = "test";
   launch.tasks = std::move(tasks);
