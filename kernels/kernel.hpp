@@ -281,6 +281,7 @@ struct KernelCall {
   [[nodiscard]] AttentionLoad load_of(const AttentionLoad& step) const {
     return step.of(part, context_parts);
   }
+  friend bool operator==(const KernelCall&, const KernelCall&) = default;
 };
 
 /// One pipeline stage's kernels in launch order; equal layers are folded into `calls`.

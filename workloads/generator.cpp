@@ -191,8 +191,15 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
 }
 
 KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) const {
-  FORETOKEN_CHECK(batch.tokens > 0, "a batch of {} tokens", batch.tokens);
   KernelSequence sequence;
+  list_kernels(batch, part, sequence);
+  return sequence;
+}
+
+void StageProgram::list_kernels(const BatchShape& batch, StagePart part,
+                                KernelSequence& sequence) const {
+  FORETOKEN_CHECK(batch.tokens > 0, "a batch of {} tokens", batch.tokens);
+  sequence.clear();
   sequence.reserve(steps_.size());
   const When when = when_of(batch);
   for (const Step& step : steps_) {
@@ -213,7 +220,6 @@ KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) co
                  call.kernel);
     }
   }
-  return sequence;
 }
 
 Bytes StageProgram::adapter_bytes() const {

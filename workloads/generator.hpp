@@ -112,6 +112,8 @@ class StageProgram {
   /// share prompts it is one's (share_of_prompts).
   [[nodiscard]] KernelSequence kernels(const BatchShape& batch,
                                        StagePart part = StagePart::all) const;
+  /// The same in place of what `sequence` has, in its memory.
+  void list_kernels(const BatchShape& batch, StagePart part, KernelSequence& sequence) const;
 
   /// Weights of one adapter on a rank of the stage, in 16 bit.
   [[nodiscard]] Bytes adapter_bytes() const;

@@ -165,7 +165,7 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   Pass pass;
   add(step, pass);
   add_slots(step, pass);
-  if (simulates_private()) pass.order.add(step.course, slot_prices_);
+  if (simulates_private()) pass.order.add(*step.course, slot_prices_);
   add_adapted(adapted_template_for(batch), pass);
   return pass;
 }
@@ -180,7 +180,7 @@ StagePricer::Template* StagePricer::adapted_template_for(const BatchShape& batch
 void StagePricer::add_adapted(Template* adapted, Pass& pass) {
   if (adapted == nullptr) return;
   add(*adapted, pass);
-  if (simulates_private()) pass.order.add(adapted->course, {});
+  if (simulates_private()) pass.order.add(*adapted->course, {});
 }
 
 BatchShape StagePricer::joint_shape(std::span<const BatchShape> ranks) {
@@ -217,14 +217,14 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   add(*slowest, pass);
   slot_prices_ = std::move(slowest_slots);
   add_slots(*slowest, pass);
-  if (simulates_private()) pass.order.add(slowest->course, slot_prices_);
+  if (simulates_private()) pass.order.add(*slowest->course, slot_prices_);
   add_adapted(slowest_adapted, pass);
   Template& joint =
       template_for(routed_[drawn_].joint_template_of,
                    {template_key(all.stage_tokens, all.stage_tokens_max, exchanges_prompts(all))},
                    all, StagePart::joint);
   add(joint, pass);
-  if (simulates_private()) pass.order.add(joint.course, {});
+  if (simulates_private()) pass.order.add(*joint.course, {});
   return pass;
 }
 
@@ -248,7 +248,7 @@ void StagePricer::add(Template& step, Pass& pass) {
 Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
   slot_prices_.clear();
   Seconds sum;
-  for (KernelCall& slot : step.slots) {
+  for (KernelCall& slot : *step.slots) {
     Prediction& price = slot_prices_.emplace_back(price_call(slot, load));
     price.time *= slot.calls;
     sum += price.time;
@@ -257,8 +257,8 @@ Seconds StagePricer::price_slots(Template& step, const AttentionLoad& load) {
 }
 
 void StagePricer::add_slots(const Template& step, Pass& pass) {
-  for (std::size_t i = 0; i < step.slots.size(); ++i) {
-    const KernelCall& slot = step.slots[i];
+  for (std::size_t i = 0; i < step.slots->size(); ++i) {
+    const KernelCall& slot = (*step.slots)[i];
     const Prediction& price = slot_prices_[i];
     if (price.time == Seconds(0.0)) continue;
     pass.time += price.time;
@@ -314,10 +314,11 @@ StagePricer::Template& StagePricer::template_for(TemplateMap& known, TemplateKey
   return *found;
 }
 
-StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart part) const {
+StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart part) {
   // Other batches of as many tokens may have decodes or prompts: their kernels need a slot.
   for (LoadSums* load : {&batch.attention.decode, &batch.attention.prefill})
     load->query_tokens = std::max<std::int64_t>(load->query_tokens, 1);
+  batch.attention.sequences.clear();  // each step fills in its own
   // Those of as many tokens may have others, or none: adapters have templates of their own.
   if (part != StagePart::adapted) batch.adapters = batch.adapted_tokens = 0;
   Template made;
@@ -325,9 +326,12 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     made.segments.known.resize(schedule_->streams().size());
     made.segments.shared.resize(schedule_->streams().size());
   }
-  const KernelSequence kernels = routed_[drawn_].program.kernels(batch, part);
+  KernelSequence& kernels = made_kernels_;
+  routed_[drawn_].program.list_kernels(batch, part, kernels);
   const double beside = shared_experts_share(kernels);
-  made.course = StepCourse(kernels);
+  if (simulates_private()) made.course.emplace(kernels);
+  made_families_.clear();
+  std::vector<KernelCall> slots;
   for (std::size_t number = 0; number < kernels.size(); ++number) {
     const KernelCall& call = kernels[number];
     made.launches += call.calls;
@@ -337,20 +341,52 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
     }
     if (follows_load(call)) {
       if (!std::holds_alternative<BatchedGemm>(call.kernel)) made.attention_launches += call.calls;
-      made.course.add_slot(number, made.slots.size());
-      made.slots.push_back(call);
+      if (made.course) made.course->add_slot(number, slots.size());
+      slots.push_back(call);
       continue;
     }
     Prediction prediction = predictor_of(call.kernel).predict(call.kernel);
     if (call.experts == ExpertStream::shared) prediction.time *= beside;
     const Seconds time = prediction.time * call.calls;
     made.fixed_time += time;
-    made.course.add_time(number, time);
+    if (made.course) made.course->add_time(number, time);
     if (schedule_) add_segment_time(made.segments.known, call.segment, time);
-    family_in(made.families, kernel_name(call.kernel)).add(prediction, time);
+    family_in(made_families_, kernel_name(call.kernel)).add(prediction, time);
     made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
   }
+  made.slots = &shared_slots(std::move(slots));
+  made.families = made_families_;  // a copy is no larger than it has to be
   return made;
+}
+
+namespace {
+
+void clear_loads(std::vector<KernelCall>& slots) {
+  for (KernelCall& slot : slots) {
+    std::visit(
+        []<class Own>(Own& kernel) {
+          if constexpr (requires { kernel.load.sequences; }) {
+            kernel.load.prefill = kernel.load.decode = {};
+            kernel.load.sequences.clear();  // and keeps its memory
+          } else if constexpr (requires { kernel.load; }) {
+            kernel.load = {};
+          } else if constexpr (std::is_same_v<Own, BatchedGemm>) {
+            kernel.m = 0;
+          }
+        },
+        slot.kernel);
+  }
+}
+
+}  // namespace
+
+std::vector<KernelCall>& StagePricer::shared_slots(std::vector<KernelCall> slots) {
+  clear_loads(slots);
+  for (std::vector<KernelCall>& known : slots_) {
+    clear_loads(known);
+    if (known == slots) return known;
+  }
+  return slots_.emplace_back(std::move(slots));
 }
 
 double StagePricer::shared_experts_share(const KernelSequence& kernels) const {
@@ -369,7 +405,7 @@ void StagePricer::add_segment_time(std::vector<Seconds>& segments, int segment,
   segments[static_cast<std::size_t>(segment)] += time;
 }
 
-void StagePricer::add_collective(std::size_t number, const KernelCall& call, Template& made) const {
+void StagePricer::add_collective(std::size_t number, const KernelCall& call, Template& made) {
   const auto& collective = std::get<Collective>(call.kernel);
   if (collective.group == CommGroup::next_stage) {
     made.send_per_rank = Bytes(collective.bytes);
@@ -392,13 +428,13 @@ void StagePricer::add_collective(std::size_t number, const KernelCall& call, Tem
   if (simulates_private()) {
     const CollectiveCall asked = priced_call(collective, links, comm_).call;
     const CollectiveCost cost = collective_cost(asked, links, comm_.parameters);
-    made.course.add_traffic(number, cost.phases, collective.group, call.calls);
+    made.course->add_traffic(number, cost.phases, collective.group, call.calls);
   } else if (links.ranks > 1) {
     made.transfers_priced += call.calls;
   }
   if (schedule_) add_segment_time(made.segments.known, call.segment, time);
   made.fixed_time += time;
-  family_in(made.families, kernel_name(call.kernel)).add(prediction, time);
+  family_in(made_families_, kernel_name(call.kernel)).add(prediction, time);
   made.launches_by_origin[static_cast<std::size_t>(prediction.origin)] += call.calls;
 }
 

@@ -150,10 +150,10 @@ class StagePricer {
     Seconds fixed_time;
     Bytes send_per_rank;
     std::int64_t launches = 0, attention_launches = 0;
-    std::vector<KernelCall> slots;  // an Attention, StateScan … whose load each step fills in
+    std::vector<KernelCall>* slots = nullptr;  // of slots_: kernels whose load each step fills in
     std::vector<SharedCollective> shared;
-    OverlappedStep::Part segments;  // with overlap
-    StepCourse course;              // where private collectives are simulated
+    OverlappedStep::Part segments;     // with overlap
+    std::optional<StepCourse> course;  // where private collectives are simulated
     std::int64_t transfers_priced = 0, transfers_shared = 0;
     std::vector<FamilyTime> families;
     std::array<std::int64_t, EnumNames<Origin>::names.size()> launches_by_origin{};
@@ -222,8 +222,10 @@ class StagePricer {
   [[nodiscard]] bool simulates_private() const { return links_.are_met && !schedule_; }
   Template& template_for(TemplateMap& known, TemplateKey key, const BatchShape& batch,
                          StagePart part);
-  Template make_template(BatchShape batch, StagePart part) const;
-  void add_collective(std::size_t number, const KernelCall& call, Template& made) const;
+  Template make_template(BatchShape batch, StagePart part);
+  /// The list in slots_ that is `slots` but for loads, added if there is none.
+  std::vector<KernelCall>& shared_slots(std::vector<KernelCall> slots);
+  void add_collective(std::size_t number, const KernelCall& call, Template& made);
   void add_segment_time(std::vector<Seconds>& segments, int segment, Seconds time) const;
 
   ParallelLayout layout_;
@@ -238,8 +240,11 @@ class StagePricer {
   std::optional<BatchSchedule> schedule_;  // where a step runs in parts
   int parts_ = 1;
   SideTimes sides_;
-  std::deque<Template> templates_;       // in order of first use: sums must not depend on hashing
-  std::vector<Prediction> slot_prices_;  // times of all calls
+  std::deque<Template> templates_;  // in order of first use: sums must not depend on hashing
+  std::deque<std::vector<KernelCall>> slots_;  // that templates share; their loads are scratch
+  KernelSequence made_kernels_;                // scratch
+  std::vector<FamilyTime> made_families_;      // scratch
+  std::vector<Prediction> slot_prices_;        // times of all calls
   std::vector<FamilyTime> slot_families_;
   std::array<std::int64_t, EnumNames<Origin>::names.size()> slot_launches_{};
 };
