@@ -139,9 +139,12 @@ void add_times(const Attention& attention, const AttentionSetting& setting, bool
     constexpr double limit_power = 4;
     return beside + overlap({body, out.power}, limit_power);
   };
+  // Powers are a large part of a price: each total once.
   out.total = total(out.memory);
-  out.total_cold = total(out.memory_cold);
-  out.total_compared = total(out.memory_compared);
+  out.total_cold = out.memory_cold == out.memory ? out.total : total(out.memory_cold);
+  out.total_compared = out.memory_compared == out.memory        ? out.total
+                       : out.memory_compared == out.memory_cold ? out.total_cold
+                                                                : total(out.memory_compared);
   out.bound = plan_bound(out, attention.implementation.is_cold ? out.memory_cold : out.memory);
 }
 
