@@ -93,6 +93,11 @@ void Timeline::record_tokens(Seconds now, std::int64_t tokens) {
   load_.add_tokens(now, static_cast<double>(tokens));
 }
 
+void Timeline::expect(std::int64_t requests) {
+  constexpr std::int64_t most = 1 << 20;  // 250 MB, of which what is not used takes none
+  requests_.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(requests, 0, most)));
+}
+
 void Timeline::record_request(const RequestRecord& record) {
   requests_.push_back(record);
   if (record.ended > record.arrival) load_.add_request(record.arrival, record.ended);

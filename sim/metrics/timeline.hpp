@@ -70,6 +70,9 @@ class Timeline {
   /// Requests that arrive before `warmup` are not counted in any metric.
   explicit Timeline(Seconds warmup) : warmup_(warmup) {}
 
+  /// So many requests will probably be recorded.
+  void expect(std::int64_t requests);
+
   /// A stage of a replica of `pool` (from 0) worked on a step from `start` to `end`. Only the first
   /// stage's counts as an iteration; every stage's time counts as busy.
   void record_step(Seconds start, Seconds end, bool is_first_stage, std::int64_t sequences,

@@ -62,6 +62,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
   };
   std::int64_t ended = 0;
   const std::optional<std::int64_t> expected = source.expected();
+  timeline.expect(expected.value_or(0));
   std::vector<std::string> tenants;
   for (const Tenant& tenant : scenario.workload->tenants()) tenants.push_back(tenant.name);
   FrontEnd front_end(platform, source, timeline, scenario.front_end, [&] {
