@@ -16,7 +16,8 @@ namespace {
 struct Open {
   std::uint64_t number = 0;
   Trajectory plan;
-  std::vector<int> missing;  // calls that each still waits for
+  std::vector<int> missing;              // calls that each still waits for
+  std::vector<std::size_t> waiters_end;  // behind the last call that waits for each
   std::vector<Seconds> due;  // when each may be sent, by those that it no longer waits for
   std::vector<std::optional<RequestId>> after;  // the call whose end `due` comes from
   std::size_t left = 0;                         // calls that have not been answered
@@ -91,7 +92,14 @@ class TrajectorySource final : public RequestSource {
     }
     planned_ += static_cast<std::int64_t>(calls.size());
     open.left = calls.size();
-    for (const Call& call : calls) {
+    open.waiters_end.resize(calls.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const Call& call = calls[i];
+      for (const CallWait& wait : call.waits_for) {
+        const auto other = static_cast<std::size_t>(wait.call);
+        FORETOKEN_CHECK(other < i, "call {} of a trajectory waits for call {}", i, wait.call);
+        open.waiters_end[other] = i + 1;
+      }
       open.missing.push_back(static_cast<int>(call.waits_for.size()));
       open.has_starts |= std::ranges::any_of(call.waits_for, &CallWait::for_start);
     }
@@ -112,7 +120,7 @@ class TrajectorySource final : public RequestSource {
 
   /// Sends what waited for nothing else any more, and what waits for that to be sent.
   void tell_waiting(Open& open, std::size_t call, const Event& event) {
-    for (std::size_t i = call + 1; i < open.plan.calls.size(); ++i) {
+    for (std::size_t i = call + 1; i < open.waiters_end[call]; ++i) {
       bool was_waiting = false;
       for (const CallWait& wait : open.plan.calls[i].waits_for) {
         if (wait.call != static_cast<int>(call) || wait.for_start == event.ended.has_value())
