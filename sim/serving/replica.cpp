@@ -103,7 +103,7 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
   if (free_sequences_.empty()) free_sequences_.push_back(&sequences_.emplace_back());
   Sequence& sequence = *free_sequences_.back();
   free_sequences_.pop_back();
-  sequence = Sequence();
+  sequence.start_anew();
   sequence.prompt_tokens = request.prompt_tokens;
   sequence.output_tokens = request.output_tokens;
   sequence.priority = request.priority;

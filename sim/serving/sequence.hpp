@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/metrics/request_metrics.hpp"
@@ -21,37 +22,50 @@ struct SequenceItem : MediaItem {
   bool is_held = false;
 };
 
-struct Sequence {
+/// What every step asks of each of its sequences comes first, in two lines of the CPU's cache:
+/// there are many sequences, and between two of its steps others have passed through.
+struct alignas(64) Sequence {
+  static constexpr std::int64_t no_chunk = std::numeric_limits<std::int64_t>::max();
+
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // to produce
   std::int64_t produced = 0;
-  int priority = 0;  // lower goes first, for schedulers that look at it
-  int tenant = 0;    // whose it is, for schedulers that share among tenants
-  double tenant_weight = 1.0;
-  std::optional<std::uint32_t> adapter;
-  std::vector<SequenceItem> media;
-  bool brings_media = false;  // they come encoded
   /// Tokens whose keys and values are in the cache or being computed by a step in flight. It is
   /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
   /// count; those that are rejected are taken off again.
   std::int64_t computed = 0;
-  int drafts = 0;  // drafted tokens that wait to be verified with the next decode
+  std::int64_t blocks = 0;  // KV blocks held, shared ones included
+  std::int64_t next_chunk_at =
+      no_chunk;  // a prefix chunk is published when so many tokens are held
   /// Tokens behind the last known one that need KV blocks while it decodes: the drafts, and those
   /// that the draft computes beyond them.
   std::int64_t draft_room = 0;
-  std::int64_t blocks = 0;  // KV blocks held, shared ones included
+  int drafts = 0;  // drafted tokens that wait to be verified with the next decode
+  int steps_in_flight = 0;
+
+  /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
+  std::int64_t delivered = 0;
+  Seconds last_token;
+  bool shows_tokens = true;   // false: another replica sends its client what this one draws
+  bool has_ended = true;      // for its client; steps in flight may still work on it
+  bool brings_media = false;  // they come encoded
+  std::optional<std::uint32_t> adapter;
+  std::vector<SequenceItem> media;
+  RequestRecord record;
+
+  int priority = 0;  // lower goes first, for schedulers that look at it
+  int tenant = 0;    // whose it is, for schedulers that share among tenants
+  double tenant_weight = 1.0;
   /// Preempted: free blocks that still hold its beginning (FreeBlocks keeps this up to date).
   std::int64_t left_blocks = 0;
 
   // Prefix sharing: the prompt's chunks by hash, and those that the KV cache knows this sequence to
   // use (KvCache keeps these up to date).
-  static constexpr std::int64_t no_chunk = std::numeric_limits<std::int64_t>::max();
   std::vector<std::uint64_t> prefix_hashes;  // of whole chunks
   std::int64_t prefix_chunk_tokens = 0;
   std::vector<PrefixRun> chunks;
-  std::int64_t chunk_blocks = 0;          // blocks of these
-  std::size_t next_chunk = 0;             // to be published,
-  std::int64_t next_chunk_at = no_chunk;  // when so many tokens are held
+  std::int64_t chunk_blocks = 0;  // blocks of these
+  std::size_t next_chunk = 0;     // to be published
 
   /// A store's chunks are read beside steps, not by the one that begins it; so many tokens of them
   /// have come.
@@ -61,15 +75,18 @@ struct Sequence {
   // Swapped out: blocks in the host's memory and the tokens they hold; 0 = none.
   std::int64_t swapped_blocks = 0, swapped_tokens = 0;
 
-  /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
-  std::int64_t delivered = 0;
-  bool shows_tokens = true;  // false: another replica sends its client what this one draws
-  bool has_ended = true;     // for its client; steps in flight may still work on it
-
-  int steps_in_flight = 0;
   std::size_t attention_rank = 0;  // whose scheduler and KV cache it is in
-  Seconds last_token;
-  RequestRecord record;
+
+  /// As one that nobody has used, with the memory of its lists.
+  void start_anew() {
+    std::vector<std::uint64_t> hashes = std::move(prefix_hashes);
+    std::vector<PrefixRun> runs = std::move(chunks);
+    hashes.clear();
+    runs.clear();
+    *this = Sequence();
+    prefix_hashes = std::move(hashes);
+    chunks = std::move(runs);
+  }
 
   /// Tokens that exist: prompt and what was produced.
   [[nodiscard]] std::int64_t known_tokens() const { return prompt_tokens + produced; }
