@@ -171,7 +171,7 @@ PrefixCache::Id PrefixCache::new_segment(const Segment& segment) {
 }
 
 PrefixCache::Id PrefixCache::insert(const Segment& segment) {
-  Id& first = pages_.try_emplace(segment.page, none).first->second;
+  Id& first = pages_[segment.page];
   Id before = none, next = first;
   while (next != none && segments_[next].begin < segment.begin)
     before = std::exchange(next, segments_[next].next);
@@ -189,12 +189,12 @@ PrefixCache::Id PrefixCache::insert(const Segment& segment) {
 }
 
 void PrefixCache::drop(Id id) {
-  const auto entry = pages_.find(segments_[id].page);
-  if (entry->second == id) {
-    entry->second = segments_[id].next;
-    if (entry->second == none) pages_.erase(entry);
+  const std::uint64_t page = segments_[id].page;
+  if (const Id first = head(page); first == id) {
+    const Id next = segments_[id].next;
+    next == none ? pages_.erase(page) : void(pages_[page] = next);
   } else {
-    Id before = entry->second;
+    Id before = first;
     while (segments_[before].next != id) before = segments_[before].next;
     segments_[before].next = segments_[id].next;
   }
