@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "sim/base/json.hpp"
@@ -80,6 +81,29 @@ void PricingRaggedDecodeStep(benchmark::State& state, const Setup& setup) {
     benchmark::DoNotOptimize(pricer.price(batch));
   }
 }
+
+/// A step of as many tokens and rows of logits as none before: prompts in chunks beside decodes
+/// make one of them in three steps.
+void PricingNewStep(benchmark::State& state, const Setup& setup) {
+  const Transformer model = load_model(setup.model, {});
+  const MemoPredictor predictor(synperf(), load_gpu(setup.gpu, {}));
+  const CommSettings comm{{load_fabric("nvswitch-hopper", {}), {}}, "ring"};
+  std::optional<StagePricer> pricer;
+  BatchShape batch;
+  batch.attention = AttentionLoad::exact({{1, 1000}});
+  constexpr std::int64_t tokens_max = 512, rows_max = 64;
+  std::int64_t steps = 0;
+  for (auto _ : state) {
+    if (steps % (tokens_max * rows_max) == 0)
+      pricer.emplace(model, ParallelLayout{}, ExecutionSettings{}, 0, GroupLinks(), comm,
+                     predictor);
+    batch.tokens = rows_max + steps % tokens_max;
+    batch.logit_rows = 1 + steps / tokens_max % rows_max;
+    ++steps;
+    benchmark::DoNotOptimize(pricer->price(batch));
+  }
+}
+BENCHMARK_CAPTURE(PricingNewStep, llama_2_7b_a100, Setup{"llama-2-7b", "a100-sxm"});
 
 #define FORETOKEN_RAGGED(bench)                                                                  \
   BENCHMARK_CAPTURE(bench, llama_8b_h200, Setup{"llama-3.1-8b", "h200-sxm"})->Arg(64)->Arg(256); \

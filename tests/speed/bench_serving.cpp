@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "sim/serving/prefix_cache.hpp"
 #include "sim/serving/scheduler.hpp"
 
 namespace foretoken {
@@ -37,6 +38,26 @@ void ServingDecodeStep(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * sequences);
 }
 BENCHMARK(ServingDecodeStep)->Arg(1)->Arg(64)->Arg(256);
+
+/// One chunk more of a context, among contexts of a thousand chunks each: what a decode asks of the
+/// prefix cache every sixteen tokens.
+void ServingPrefixChunk(benchmark::State& state) {
+  constexpr std::int64_t chunks = 1000;
+  const auto contexts = static_cast<std::uint64_t>(state.range(0));
+  const auto first_of = [](std::uint64_t context) { return context * 0x9e3779b97f4a7c15U; };
+  PrefixCache cache;
+  for (std::uint64_t context = 0; context < contexts; ++context)
+    cache.add({first_of(context), chunks}, 1);
+  std::uint64_t step = 0;
+  for (auto _ : state) {
+    const std::uint64_t context = step * 7919 % contexts;
+    const PrefixRun run{first_of(context) + chunks + step / contexts, 1};
+    ++step;
+    if (cache.missing(run) > 0) cache.add(run, 1);
+    benchmark::DoNotOptimize(cache.find(run));
+  }
+}
+BENCHMARK(ServingPrefixChunk)->Arg(100)->Arg(10'000);
 
 }  // namespace
 }  // namespace foretoken
