@@ -53,7 +53,7 @@ const std::map<std::string, Names> ladder = {
 };
 
 // How an include of a third-party library begins → where it may stand.
-const std::map<std::string, Names> libraries = {
+const std::map<std::string, Names> library_homes = {
     {"simgrid/", {"sim/platform"}},
     {"xbt/", {"sim/platform"}},
     {"smpi/", {"sim/platform"}},
@@ -151,7 +151,7 @@ TEST(Ladder, OwnHeadersAreIncludedByTheirPathFromTheRoot) {
 TEST(Ladder, LibrariesStayInTheRoomsThatWrapThem) {
   for (const SourceFile& file : room_files()) {
     for (const Include& include : includes(file)) {
-      for (const auto& [library, homes] : libraries) {
+      for (const auto& [library, homes] : library_homes) {
         if (!include.target.starts_with(library)) continue;
         const bool at_home = std::ranges::any_of(
             homes, [&](const std::string& home) { return is_in(file.path, home); });
