@@ -6,8 +6,9 @@
 #include "sim/base/error.hpp"
 #include "sim/live/completion_request.hpp"
 #include "sim/live/completion_text.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(completion)(const std::uint8_t* data, std::size_t size) {
   using namespace foretoken;
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   for (const bool is_chat : {false, true}) {

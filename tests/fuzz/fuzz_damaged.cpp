@@ -13,6 +13,7 @@
 #include "sim/base/json.hpp"
 #include "sim/planner/run_store.hpp"
 #include "tests/fuzz/named_file.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace {
 
@@ -85,7 +86,7 @@ void check_store(const std::string& bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(damaged)(const std::uint8_t* data, std::size_t size) {
   static const std::string store = written_store();
   static const std::string adaptation = write_adaptation(written_adaptation());
   try {

@@ -5,8 +5,9 @@
 
 #include "sim/deployments/deployment_format.hpp"
 #include "sim/deployments/launched_scenario.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(deployment)(const std::uint8_t* data, std::size_t size) {
   using namespace foretoken;
   static const DeploymentFormatRegistry formats = deployment_format_registry();
   const std::string text(reinterpret_cast<const char*>(data), size);

@@ -13,6 +13,7 @@
 #include "kernels/predictor.hpp"
 #include "kernels/tasks/explain.hpp"
 #include "sim/base/json.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace {
 
@@ -75,7 +76,7 @@ void check_explanation(const Kernel& kernel, const GpuSpec& gpu) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(kernel_case)(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   KernelCase kernel_case;
   try {

@@ -8,6 +8,7 @@
 #include "hardware/gpu.hpp"
 #include "sim/deployments/server_log.hpp"
 #include "tests/fuzz/named_file.hpp"
+#include "tests/fuzz/target.hpp"
 #include "workloads/measurements/closed_loop_points.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 #include "workloads/measurements/served_run.hpp"
@@ -68,7 +69,7 @@ constexpr Reader readers[] = {{"requests.jsonl", check_run},    {"requests.csv",
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(recorded)(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const Reader& reader = readers[data[0] % std::size(readers)];
   try {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/fuzz/memory_file.hpp"
+#include "tests/fuzz/target.hpp"
 #include "workloads/routing_draw.hpp"
 
 namespace {
@@ -24,7 +25,7 @@ void check_draws(const std::string& text, int experts) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(routing)(const std::uint8_t* data, std::size_t size) {
   const MemoryFile file(data, size);
   check_draws("histograms:" + file.path(), 0);
   check_draws("histograms:" + file.path(), 8);

@@ -10,6 +10,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/server_rules.hpp"
 #include "tests/fuzz/memory_file.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace {
 
@@ -66,7 +67,7 @@ void check_rules(const Value& root) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(scenario)(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_preset(data, size);
   Scenario scenario;

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace {
 
@@ -48,7 +49,7 @@ void try_to(Read read, Use use) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(spec)(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (text.starts_with("{")) {
     Value object;

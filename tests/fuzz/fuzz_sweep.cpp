@@ -7,6 +7,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/planner/plan/plan_settings.hpp"
 #include "sim/planner/sweep/sweep_plan.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace {
 
@@ -39,7 +40,7 @@ void check_sweep_plan(std::string_view text, Combination combination) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(sweep)(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_sweep_plan(text, Combination::cartesian);
   check_sweep_plan(text, Combination::zipped);

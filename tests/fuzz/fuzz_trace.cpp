@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/fuzz/memory_file.hpp"
+#include "tests/fuzz/target.hpp"
 #include "workloads/requests/trace_format.hpp"
 
 namespace {
@@ -34,7 +35,7 @@ void check(const Trace& trace) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(trace)(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   static const TraceFormatRegistry formats = trace_format_registry();
   const std::size_t choice = data[0] % (2 * (formats.entries().size() + 1));

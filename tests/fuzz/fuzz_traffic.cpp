@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tests/fuzz/memory_file.hpp"
+#include "tests/fuzz/target.hpp"
 #include "workloads/requests/statistics_format.hpp"
 #include "workloads/requests/workload.hpp"
 
@@ -28,7 +29,7 @@ void check(const ObservedTraffic& traffic) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FORETOKEN_FUZZ(traffic)(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::size_t cut = bytes.find("\n\n");
   const std::size_t first = cut == std::string_view::npos ? size : cut;
