@@ -93,7 +93,7 @@ void read_pairs(TableReader& table, NodeSpec& node) {
     const auto pair = parse_pair(text, node.gpus);
     table.expect(
         "pairs", pair.has_value(),
-        fmt::format("'{}' names no two GPUs of the node; write \"0-1\" with numbers from 0 "
+        fmt::format("'{}' does not name two GPUs of the node; write \"0-1\" with numbers from 0 "
                     "to {}",
                     text, node.gpus - 1));
     if (pair) node.pairs.push_back(*pair);
@@ -129,7 +129,7 @@ void read_node_link(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   if (table.read("link_bandwidth", node.link_bandwidth)) {
     table.expect("link_bandwidth", node.link_bandwidth.value() > 0.0, "must be greater than 0");
   } else if (!node.pairs.empty()) {
-    table.fail("link_bandwidth", "is missing; give one wire's, in one direction");
+    table.fail("link_bandwidth", "is missing; give that of one link, in one direction");
   } else if (node.link != NodeLink::single && !gpu.name.empty()) {
     table.expect("link", node.link_bandwidth.value() > 0.0 || node.gpus == 1,
                  fmt::format("{} has no NVLink; write \"pcie\", or give link_bandwidth", gpu.name));
@@ -175,16 +175,15 @@ void read_pcie(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   table.expect("pcie_efficiency", node.pcie_efficiency > 0.0 && node.pcie_efficiency <= 1.0,
                "must be above 0 and at most 1");
   if (over_pcie) {
-    table.expect(
-        "pcie_latency", node.pcie_latency.value() > 0.0,
-        fmt::format("is missing: no wire joins GPUs {} and {}, nor one GPU between them, so "
-                    "they talk over PCIe",
-                    over_pcie->first, over_pcie->second));
+    table.expect("pcie_latency", node.pcie_latency.value() > 0.0,
+                 fmt::format("is missing: GPUs {} and {} are joined neither directly nor via one "
+                             "GPU, so they communicate over PCIe",
+                             over_pcie->first, over_pcie->second));
   }
   table.read("gpus_per_switch", node.gpus_per_switch);
   table.expect("gpus_per_switch", node.gpus_per_switch >= 0, "must not be negative");
   table.expect("nics_at", node.nics_at != NicPlace::pcie_switch || node.gpus_per_switch > 0,
-               "is \"switch\", but gpus_per_switch says that there is none");
+               "is \"switch\", but gpus_per_switch defines none");
   read_where(table, "switch_bandwidth", node.switch_bandwidth, node.gpus_per_switch > 0,
              "nodes with gpus_per_switch");
   expect_not_negative(table, "switch_bandwidth", node.switch_bandwidth);
@@ -205,7 +204,7 @@ void read_host(TableReader& table, const GpuSpec& gpu, NodeSpec& node) {
   table.expect("host_memory", node.host_memory.value() >= 0.0, "must not be negative");
   node.host_link_bandwidth = gpu.pcie_bandwidth;
   const auto own = [&](std::string_view key, auto& out) {
-    read_where(table, key, out, !has_tree, "nodes whose GPUs have a link of their own to the host",
+    read_where(table, key, out, !has_tree, "nodes whose GPUs have their own link to the host",
                "; here copies take the PCIe tree");
   };
   own("host_link_bandwidth", node.host_link_bandwidth);
@@ -378,15 +377,16 @@ void read_group(TableReader& table, const std::string& name, ClusterSpec& cluste
     const std::string of = resolved(like, position);
     // Told before it is read: a file that names itself would never end.
     if (is_spec_path(of) && load_spec_file(of, "cluster", position).find("groups") != nullptr)
-      throw ConfigError(position, fmt::format("{} consists of groups itself; name a cluster whose "
-                                              "nodes are alike",
-                                              of));
+      throw ConfigError(
+          position,
+          fmt::format("{} consists of groups itself; name a cluster with identical nodes", of));
     ClusterSpec nodes = load_cluster(of, position);
     if (nodes.node.nics == 0) {
-      throw ConfigError(position, fmt::format("the nodes of {} have no network cards, which they "
-                                              "need to reach those of other groups; give nics and "
-                                              "nic_bandwidth in a cluster file of their own",
-                                              nodes.name));
+      throw ConfigError(
+          position,
+          fmt::format("the nodes of {} have no network cards, which they need to reach other "
+                      "groups; give nics and nic_bandwidth in their own cluster file",
+                      nodes.name));
     }
     cluster.groups.push_back({name, std::move(nodes.gpu), nodes.nodes, std::move(nodes.node),
                               std::move(nodes.comm.inside)});
@@ -395,7 +395,7 @@ void read_group(TableReader& table, const std::string& name, ClusterSpec& cluste
 
 void read_groups(TableReader& top, const Value& groups, ClusterSpec& cluster) {
   for (const char* key : {"gpu", "nodes", "node"}) {
-    top.expect(key, top.find(key) == nullptr, "belongs to the clusters that [groups] names");
+    top.expect(key, top.find(key) == nullptr, "belongs in the clusters that [groups] names");
   }
   TableReader table(groups, top.diagnostics(), "groups");
   for (const auto& [name, like] : std::get<ValueObject>(groups.data)) {
@@ -403,7 +403,7 @@ void read_groups(TableReader& top, const Value& groups, ClusterSpec& cluster) {
     read_group(table, name, cluster);
   }
   if (!top.diagnostics().empty()) return;
-  top.expect("groups", !cluster.groups.empty(), "names no group");
+  top.expect("groups", !cluster.groups.empty(), "must name at least one group");
   cluster.nodes = 0;
   for (const NodeGroup& group : cluster.groups)
     cluster.nodes = std::min(cluster.nodes + group.nodes, nodes_max + 1);

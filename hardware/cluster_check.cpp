@@ -77,7 +77,7 @@ class Checker {
     const double ratio = rate / limit;
     if (std::abs(ratio - 1) <= rate_tolerance) return;
     const std::string beyond =
-        fmt::format("{} {}, {:.3g} times what {} has ({} = {})", what, gigabytes(rate), ratio,
+        fmt::format("{} {}, {:.3g} times that of {} ({} = {})", what, gigabytes(rate), ratio,
                     cluster_.gpu.name, limit_key, gigabytes(limit));
     if (is_near(ratio, 2)) {
       add(Level::error, key, beyond + "; vendors add up both directions: write one");
@@ -121,10 +121,10 @@ class Checker {
       most = std::max(most, wires);
       if (wires == 0) {
         add(Level::warning, "node.pairs",
-            fmt::format("GPU {} is joined to none; it reaches the others over PCIe only", gpu));
+            fmt::format("GPU {} has no link; it reaches the others over PCIe only", gpu));
       }
     }
-    check_against_gpu("node.link_bandwidth", fmt::format("{} wire(s) of a GPU carry", most),
+    check_against_gpu("node.link_bandwidth", fmt::format("{} link(s) of a GPU carry", most),
                       most * one, "nvlink_bandwidth", cluster_.gpu.nvlink_bandwidth.value());
   }
 
@@ -150,7 +150,8 @@ class Checker {
     check_shared("node.switch_bandwidth", node_.switch_bandwidth, "a switch's uplink");
     if (node_.gpus_per_switch > node_.gpus) {
       add(Level::warning, "node.gpus_per_switch",
-          fmt::format("{} GPUs a switch, but the node has {}", node_.gpus_per_switch, node_.gpus));
+          fmt::format("{} GPUs per switch, but the node has {}", node_.gpus_per_switch,
+                      node_.gpus));
     }
     if (node_.sockets > node_.gpus) {
       add(Level::warning, "node.sockets",
@@ -173,7 +174,7 @@ class Checker {
     }
     if (node_.nics > 2 * gpus) {
       add(Level::warning, "node.nics",
-          fmt::format("{} cards for {} GPUs; nodes have at most two a GPU", node_.nics, gpus));
+          fmt::format("{} cards for {} GPUs; nodes have at most two per GPU", node_.nics, gpus));
     }
     if (cluster_.nodes == 1 && fabric_.kind == FabricKind::none) {
       add(Level::note, "node.nics", "a single node without a fabric uses no network card");
@@ -200,13 +201,13 @@ class Checker {
           std::pair(1e3, "1,000 times more"), std::pair(1 / 2.0, "one direction, not both")}) {
       if (!is_card_rate(gigabits * factor)) continue;
       add(factor == 0.5 ? Level::warning : Level::error, "node.nic_bandwidth",
-          fmt::format("{} is no rate of a network card, but {:.4g} Gb/s is ({}): check the unit",
+          fmt::format("{} is not a rate of network cards, but {:.4g} Gb/s is ({}): check the unit",
                       text, gigabits * factor, what));
       return;
     }
     const bool beyond = gigabits < card_rates.front() || gigabits > card_rates.back();
     add(beyond ? Level::warning : Level::note, "node.nic_bandwidth",
-        fmt::format("{} ({:.4g} Gb/s) is no rate that network cards are sold with", text,
+        fmt::format("{} ({:.4g} Gb/s) is not a rate that network cards are sold with", text,
                     gigabits));
   }
 
@@ -242,10 +243,10 @@ class Checker {
   void check_efficiency(std::string_view key, double efficiency) {
     if (efficiency == 1.0) {
       add(Level::note, key,
-          "is 1: the wire's rate taken as payload; large transfers reach 0.6 to 0.95 of it");
+          "is 1: payload at the link's full rate; large transfers reach 0.6 to 0.95 of it");
     } else if (efficiency < efficiency_low) {
       add(Level::warning, key,
-          fmt::format("{:.3g} is little; large transfers reach 0.6 to 0.95 of the wire",
+          fmt::format("{:.3g} is low; large transfers reach 0.6 to 0.95 of the link's rate",
                       efficiency));
     }
   }
@@ -261,7 +262,7 @@ class Checker {
     const auto check_ratio = [&](std::string_view key, double ratio) {
       if (ratio <= oversubscription_high) return;
       add(Level::warning, key,
-          fmt::format("{:.4g} to 1; clusters for models are built with 1 to 4", ratio));
+          fmt::format("{:.4g} to 1; AI clusters are built with 1 to 4", ratio));
     };
     check_ratio("fabric.oversubscription", fabric_.oversubscription);
     check_ratio("fabric.pod_oversubscription", fabric_.pod_oversubscription);
@@ -269,7 +270,7 @@ class Checker {
     if (leaf <= 0) return;
     if (cluster_.nodes <= leaf && fabric_.kind == FabricKind::fat_tree) {
       add(Level::note, "fabric.nodes_per_leaf",
-          fmt::format("all {} node(s) stand on one leaf of {}: nothing crosses the spine",
+          fmt::format("all {} node(s) are on one leaf of {}: nothing crosses the spine",
                       cluster_.nodes, leaf));
     } else if (cluster_.nodes % leaf != 0 && cluster_.nodes > leaf) {
       add(Level::note, "fabric.nodes_per_leaf",

@@ -144,7 +144,7 @@ class Drawing {
   }
 
   void draw_nvswitch() {
-    box("nvswitch", fmt::format("NVSwitch\\n{} a GPU", rate_text(node_.link_bandwidth)),
+    box("nvswitch", fmt::format("NVSwitch\\n{} per GPU", rate_text(node_.link_bandwidth)),
         switch_colour);
     join_gpus("nvswitch");
   }

@@ -120,7 +120,7 @@ ClusterSpec load_by_path(const std::string& path, const SourcePosition& asked_at
   const std::vector<std::string> names = cluster_names();
   throw ConfigError(asked_at,
                     unknown_name_message("cluster", name, {names.begin(), names.end()}) +
-                        ", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file",
+                        ", or any <gpu>-<GPUs per node>[x<nodes>], or a path to a TOML file",
                     Mistake::slip);
 }
 
@@ -139,11 +139,11 @@ std::string nearest_named(const std::string& name) {
 void check_counts(const std::string& name, const std::string& gpu,
                   const std::optional<Counts>& counts, const SourcePosition& asked_at) {
   if (!counts) {
-    throw ConfigError(asked_at,
-                      fmt::format("cluster '{0}': after '{1}-' comes the number of GPUs a node, "
-                                  "then 'x' and the number of nodes if there are several: {1}-8 or "
-                                  "{1}-8x4{2}",
-                                  name, gpu, nearest_named(name)));
+    throw ConfigError(
+        asked_at,
+        fmt::format("cluster '{0}': after '{1}-' comes the number of GPUs per node, then 'x' and "
+                    "the number of nodes if there are several: {1}-8 or {1}-8x4{2}",
+                    name, gpu, nearest_named(name)));
   }
   if (counts->gpus < 1 || counts->gpus > gpus_per_node_max) {
     throw ConfigError(asked_at, fmt::format("cluster '{}': a node has 1 to {} GPUs; write more as "

@@ -21,7 +21,7 @@ void read_comm_share(TableReader& table, std::string_view key, double& out) {
 void read_protocol(TableReader table, ProtocolCosts& costs) {
   if (table.require("share", costs.share)) {
     table.expect("share", costs.share > 0.0 && costs.share <= 1.0,
-                 "must be above 0 and at most 1; leave the table out if the fabric lacks it");
+                 "must be above 0 and at most 1; omit the table if the fabric lacks it");
   }
   read_not_negative(table, "launch", costs.launch);
   read_not_negative(table, "step", costs.step);

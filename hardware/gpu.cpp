@@ -90,8 +90,8 @@ void read_tensor_rates(TableReader table, GpuSpec& gpu) {
   }
   if (!any) {
     table.fail("bf16",
-               "is missing, and so is every other format; give the operations a cycle a SM "
-               "of each format that the tensor cores have, a multiply-add counting as 2");
+               "is missing, and so is every other format; give the operations per cycle and SM of "
+               "each tensor-core format, a multiply-add counting as 2");
   }
   table.finish();
 }

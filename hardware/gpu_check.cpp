@@ -69,7 +69,7 @@ struct Ratio {
 };
 
 constexpr auto ratios = std::to_array<Ratio>({
-    {{"memory.dram_bandwidth", "FLOP a byte",
+    {{"memory.dram_bandwidth", "FLOP per byte",
       [](const GpuSpec& g) {
         return g.tensor_rate(DType::bf16).value() / g.dram_bandwidth.value();
       }},
@@ -80,11 +80,11 @@ constexpr auto ratios = std::to_array<Ratio>({
       [](const GpuSpec& g) { return 1e3 * (g.memory_capacity / g.dram_bandwidth).value(); }},
      "time to read all of memory once",
      "check capacity and dram_bandwidth"},
-    {{"memory.l2_bandwidth", "B a cycle a SM",
+    {{"memory.l2_bandwidth", "B per cycle and SM",
       [](const GpuSpec& g) { return g.l2_bandwidth.value() / (g.clock.value() * g.sm_count); }},
      "L2 bandwidth of one SM",
      "check l2_bandwidth, clock and count"},
-    {{"power", "TFLOP/s a W",
+    {{"power", "TFLOP/s per W",
       [](const GpuSpec& g) { return g.tensor_rate(DType::bf16).value() / 1e12 / g.power.value(); }},
      "bf16 tensor rate over power",
      "check power, clock and the bf16 rate"},
@@ -197,7 +197,7 @@ class GpuChecker {
     if (nvlink > 0.0 && nvlink < pcie) {
       add(Level::warning, "links.nvlink_bandwidth",
           fmt::format("{:.4g} GB/s is below PCIe's {:.4g} GB/s; give the sum over the links of one "
-                      "GPU, one direction, or leave it out",
+                      "GPU, one direction, or omit it",
                       nvlink, pcie));
     }
   }
@@ -217,8 +217,8 @@ class GpuChecker {
   void require_capability(DType dtype, int capability, std::string_view name) {
     if (rate_of(gpu_, dtype) == 0.0 || gpu_.compute_capability >= capability) return;
     add(Level::warning, fmt::format("tensor_ops_per_cycle_sm.{}", enum_name(dtype)),
-        fmt::format("compute capability {}.{} has no {} tensor path, which came with {}; leave the "
-                    "rate out or raise compute_capability",
+        fmt::format("compute capability {}.{} has no {} tensor path, which came with {}; omit the "
+                    "rate or raise compute_capability",
                     gpu_.compute_capability / 10, gpu_.compute_capability % 10, enum_name(dtype),
                     name));
   }
@@ -237,8 +237,8 @@ class GpuChecker {
     const double reference = rate_of(gpu_, wide);
     if (rate == 0.0 || rate >= reference) return;
     add(level, fmt::format("tensor_ops_per_cycle_sm.{}", enum_name(narrow)),
-        fmt::format("{} a cycle is below {}'s {}; check that both are dense and a cycle a SM", rate,
-                    enum_name(wide), reference));
+        fmt::format("{} per cycle is below {}'s {}; check that both are dense and per cycle and SM",
+                    rate, enum_name(wide), reference));
   }
 
   /// Tensor cores are arrays of powers of two: a rate has the form 2^k or 3 * 2^k.
@@ -250,9 +250,10 @@ class GpuChecker {
       while (odd >= 2.0 && std::fmod(odd, 2.0) == 0.0) odd /= 2.0;
       if (odd == 1.0 || odd == 3.0) continue;
       add(Level::note, fmt::format("tensor_ops_per_cycle_sm.{}", enum_name(dtype)),
-          fmt::format("{} a cycle is no power of two, as tensor cores have; check the rate, count "
-                      "and clock it was derived from",
-                      gpu_.tensor_ops_per_cycle_sm[i]));
+          fmt::format(
+              "{} per cycle is not a power of two, unlike all tensor cores; check the rate, count "
+              "and clock it was derived from",
+              gpu_.tensor_ops_per_cycle_sm[i]));
     }
   }
 
@@ -260,7 +261,7 @@ class GpuChecker {
     const int warp = gpu_.vendor == GpuVendor::amd ? 64 : 32;
     if (gpu_.threads_sm % warp != 0) {
       add(Level::error, "sm.threads",
-          fmt::format("{} is no multiple of the {} threads of a {}", gpu_.threads_sm, warp,
+          fmt::format("{} is not a multiple of the {} threads of a {}", gpu_.threads_sm, warp,
                       warp == 64 ? "wave" : "warp"));
     }
     if (gpu_.ctas_sm > gpu_.threads_sm / warp) {

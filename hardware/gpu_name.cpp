@@ -120,7 +120,7 @@ std::vector<std::string> gpus_called(std::string_view text) {
 }
 
 std::string ambiguous_gpu_message(std::string_view text, const std::vector<std::string>& found) {
-  return fmt::format("\"{}\" may be {}; say which", text, fmt::join(found, " or "));
+  return fmt::format("\"{}\" may be {}; specify which", text, fmt::join(found, " or "));
 }
 
 }  // namespace foretoken

@@ -65,8 +65,7 @@ Route Wiring::route_inside(GpuId from, GpuId to) const {
   if (is_whole(route)) return route;
   const auto ways = node_at(node).ways_inside(base_of(node), slot_of(from), slot_of(to));
   const Route* way = first_whole(ways);
-  FORETOKEN_CHECK(way != nullptr, "nothing leads from GPU {} to GPU {} any more", from.value,
-                  to.value);
+  FORETOKEN_CHECK(way != nullptr, "no path is left from GPU {} to GPU {}", from.value, to.value);
   return *way;
 }
 
@@ -86,7 +85,7 @@ Route Wiring::route_between(GpuId from, int from_nic, GpuId to, int to_nic) cons
   if (!is_whole(route)) {
     const auto ways = node_at(from_node).ways_to_nic(base_of(from_node), slot_of(from), from_nic);
     const Route* way = first_whole(ways);
-    FORETOKEN_CHECK(way != nullptr, "nothing leads from GPU {} to a NIC any more", from.value);
+    FORETOKEN_CHECK(way != nullptr, "no path is left from GPU {} to a NIC", from.value);
     route = *way;
   }
   fabric_.append(route, fabric_first_, {from_node, from_nic}, {to_node, to_nic});
@@ -95,7 +94,7 @@ Route Wiring::route_between(GpuId from, int from_nic, GpuId to, int to_nic) cons
   if (!is_whole(arrival)) {
     const auto ways = node_at(to_node).ways_from_nic(base_of(to_node), to_nic, slot_of(to));
     const Route* way = first_whole(ways);
-    FORETOKEN_CHECK(way != nullptr, "nothing leads from a NIC to GPU {} any more", to.value);
+    FORETOKEN_CHECK(way != nullptr, "no path is left from a NIC to GPU {}", to.value);
     arrival = *way;
   }
   route.insert(route.end(), arrival.begin(), arrival.end());

@@ -129,7 +129,7 @@ Kernel read_fused_moe(TableReader& table) {
   table.expect("redundant", moe.redundant >= 0 && moe.redundant <= experts_max,
                "must be from 0 to 65536");
   table.expect("redundant", moe.redundant == 0 || moe.placed_by_load,
-               "is for experts that are placed by load; set placed_by_load");
+               "requires experts placed by load; set placed_by_load");
   if (moe.ep > 0) {
     table.expect("ep", (moe.experts + moe.redundant) % moe.ep == 0,
                  moe.redundant == 0 ? fmt::format("must divide experts ({})", moe.experts)
@@ -246,8 +246,8 @@ void read_implementation(TableReader& table, KernelCase& kernel_case) {
     if (const auto known = find_kernel_source(source)) {
       implementation.source = *known;
     } else {
-      kernel_case.note = fmt::format(
-          "kernel_source '{}' is not known: priced as the framework's own choice", source);
+      kernel_case.note =
+          fmt::format("unknown kernel_source '{}': priced as the framework's own choice", source);
     }
   }
   std::visit(

@@ -27,7 +27,7 @@ Routing read_histogram(TableReader& table, std::string_view key, std::int64_t as
   const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   table.expect(
       key, experts == 0 || counts.size() == static_cast<std::size_t>(experts),
-      fmt::format("needs one count an expert: {} given, experts is {}", counts.size(), experts));
+      fmt::format("needs one count per expert: {} given, experts is {}", counts.size(), experts));
   table.expect(key, assignments == 0 || total == assignments,
                fmt::format("adds up to {}, but tokens x topk is {}", total, assignments));
   return {Routing::Kind::histogram, 0, {counts.begin(), counts.end()}};
@@ -42,10 +42,10 @@ AttentionLoad read_load(TableReader& table) {
   const bool has_contexts = table.require("context_tokens", contexts);
   if (!has_queries || !has_contexts) return {};
   if (queries.empty() || queries.size() != contexts.size()) {
-    table.fail("query_tokens",
-               fmt::format("needs one number a sequence, as context_tokens does; there are {} and "
-                           "{}",
-                           queries.size(), contexts.size()));
+    table.fail(
+        "query_tokens",
+        fmt::format("needs one number per sequence, like context_tokens; there are {} and {}",
+                    queries.size(), contexts.size()));
     return {};
   }
   std::vector<SequenceSlice> slices;

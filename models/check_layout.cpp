@@ -92,7 +92,7 @@ bool expert_fits(const Transformer& model, int redundant, int ranks, int expert)
 
 /// Why the experts cannot be spread over ranks that share the rest well, or "".
 std::string expert_problem(const Transformer& model, const ParallelLayout& layout) {
-  if (!model.moe) return layout.expert == 1 ? "" : "needs experts, and there are none in";
+  if (!model.moe) return layout.expert == 1 ? "" : "needs experts, but there are none in";
   if ((model.moe->experts + layout.redundant_experts) % layout.expert != 0) {
     return layout.redundant_experts == 0
                ? fmt::format("does not divide the {} experts of", model.moe->experts)
@@ -124,8 +124,8 @@ std::string context_problem(const Transformer& model) {
     const AttentionShape shape = model.attention(layer);
     if (model.compressed || shape.index || shape.window > 0 ||
         (kind != nullptr && (kind->state || !kind->has_attention))) {
-      return fmt::format(
-          "is for models all of whose layers attend to every token, and {} has others", model.name);
+      return fmt::format("needs a model whose layers all attend to every token, but {} has others",
+                         model.name);
     }
   }
   return "";
@@ -148,12 +148,11 @@ void check_context(const Transformer& model, const ParallelLayout& layout,
           ? fmt::format("decode_context_parallel = {}", layout.decode_context)
           : fmt::format("prefill_context_parallel = {}", layout.prefill_context);
   if (const std::string problem = context_problem(model); !problem.empty())
-    return diagnostics.add(position, fmt::format("{} {}; leave it out", key, problem));
+    return diagnostics.add(position, fmt::format("{} {}; omit it", key, problem));
   if (layout.prefill_context > 1 && layout.data_parallel_attention > 1) {
     diagnostics.add(position,
-                    fmt::format("prefill_context_parallel = {} is for one attention rank, "
-                                "and there are {} (data_parallel_attention); keep one "
-                                "of the two",
+                    fmt::format("prefill_context_parallel = {} needs a single attention rank, but "
+                                "there are {} (data_parallel_attention); keep one of the two",
                                 layout.prefill_context, layout.data_parallel_attention));
   }
   if (layout.decode_context == 1) return;
@@ -161,9 +160,9 @@ void check_context(const Transformer& model, const ParallelLayout& layout,
   if (copies % layout.decode_context == 0) return;
   const std::vector<int> fitting = values_up_to(copies, [&](int n) { return copies % n == 0; });
   const std::string remedy =
-      copies > 1 ? "use " + any_of(fitting)
-                 : fmt::format("raise tensor_parallel beyond its {} KV heads, or leave it out",
-                               model.kv_heads);
+      copies > 1
+          ? "use " + any_of(fitting)
+          : fmt::format("raise tensor_parallel beyond its {} KV heads, or omit it", model.kv_heads);
   diagnostics.add(position,
                   fmt::format("{} must divide the {} rank(s) that hold the same KV head of {} with "
                               "tensor_parallel = {}; {}",
@@ -197,14 +196,14 @@ void check_expert_gpus(const Transformer& model, const ParallelLayout& layout,
     diagnostics.add(position, fmt::format("expert_gpus = {} {}", layout.expert_gpus, why));
   };
   if (!model.moe)
-    refuse(fmt::format("needs routed experts, and there are none in {}; leave it out", model.name));
+    refuse(fmt::format("needs routed experts, but there are none in {}; omit it", model.name));
   if (layout.pipeline > 1)
     refuse(fmt::format(
         "cannot be combined with pipeline_parallel = {}: which stage's experts they would hold is "
         "not modelled; use 1",
         layout.pipeline));
   if (layout.prefill_context > 1)
-    refuse("cannot be combined with prefill_context_parallel; leave that out");
+    refuse("cannot be combined with prefill_context_parallel; omit that");
 }
 
 }  // namespace
@@ -249,11 +248,10 @@ void check_layout(const Transformer& model, const ParallelLayout& layout,
     return diagnostics.add(position, problem);
 
   if (layout.data_parallel_attention > 1 && !model.moe) {
-    diagnostics.add(
-        position,
-        fmt::format("data_parallel_attention = {} needs experts to share, and there are "
-                    "none in {}; use replicas = {}",
-                    layout.data_parallel_attention, model.name, layout.data_parallel_attention));
+    diagnostics.add(position, fmt::format("data_parallel_attention = {} needs experts to share, "
+                                          "but there are none in {}; use replicas = {}",
+                                          layout.data_parallel_attention, model.name,
+                                          layout.data_parallel_attention));
     return;
   }
 

@@ -60,8 +60,8 @@ void warn_of_named_format(const std::string& name, Transformer& model) {
   const auto named = model_format_in(name);
   if (!named) return;
   model.left_out.push_back(
-      fmt::format("its name says {}, but no quantization_config does (nor an "
-                  "hf_quant_config.json beside it): counted in bf16",
+      fmt::format("its name says {}, but neither a quantization_config nor an hf_quant_config.json "
+                  "does: counted in bf16",
                   enum_name(*named)));
 }
 
@@ -84,11 +84,11 @@ Transformer import_hugging_face(const Value& file, const std::string& name,
   architecture.read(reader);
   if (&config != &file) {
     model.left_out.emplace_back(
-        "speech: what the model says aloud (its talker) is not simulated, nor in memory");
+        "speech output (the model's talker) is neither simulated nor counted in memory");
   }
   if (!filled.empty()) {
-    model.left_out.push_back(fmt::format("not in the file, and taken as transformers has them: {}",
-                                         fmt::join(filled, ", ")));
+    model.left_out.push_back(
+        fmt::format("not in the file; transformers' defaults: {}", fmt::join(filled, ", ")));
   }
   if (is_nested) {
     TableReader outside(config, diagnostics, "");

@@ -51,7 +51,7 @@ void read_sizing(TableReader& table, MediaEncoder& vision) {
       needs("tiles_max", vision.tiles_max > 0);
       return;
     default:
-      table.fail("sizing", fmt::format("\"{}\" is of audio; an image is rounded, padded, fitted, "
+      table.fail("sizing", fmt::format("\"{}\" is for audio; an image is rounded, padded, fitted, "
                                        "square or tiled",
                                        enum_name(vision.sizing)));
   }
@@ -128,7 +128,7 @@ void read_vision(TableReader& table, const Transformer& model, MediaEncoder& vis
   read_projector(table, model, vision);
   read_sizing(table, vision);
   table.expect("sizing", vision.sizing == MediaSizing::unknown || vision.heads > 0,
-               "is of use only with heads and head_dim");
+               "has an effect only with heads and head_dim");
   table.finish();
 }
 

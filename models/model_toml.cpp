@@ -128,10 +128,11 @@ MoeConfig read_moe(const Value& root, Transformer& model, Diagnostics& diagnosti
   table.read("expert_bias", moe.expert_bias);
   read_within(table, "latent", moe.latent, 0, width_limit);
   if (model.layers > 0) {
-    table.expect("dense_layers", moe.dense_layers < model.layers,
-                 fmt::format("must leave at least one of the {} layers to the experts; without "
-                             "experts, leave [moe] out",
-                             model.layers));
+    table.expect(
+        "dense_layers", moe.dense_layers < model.layers,
+        fmt::format(
+            "must leave at least one of the {} layers to the experts; without experts, omit [moe]",
+            model.layers));
   }
   read_format(table, "dtype", &WeightFormats::experts, model);
   read_format(table, "shared_dtype", &WeightFormats::shared, model);
@@ -225,8 +226,8 @@ Value moe_table(const MoeConfig& moe, const std::optional<WeightFormats>& releas
 void check_dense_width(TableReader& table, Transformer& model) {
   if (!has_dense_layers(model)) {
     table.expect("intermediate", model.intermediate == 0,
-                 "is the width of a dense MLP, and every layer has experts; set "
-                 "moe.dense_layers or leave it out");
+                 "is the width of a dense MLP, and every layer has experts; set moe.dense_layers "
+                 "or omit it");
     model.intermediate = 0;
     return;
   }

@@ -8,8 +8,8 @@ const Keys<ExecutionSettings>& execution_keys() {
       {"framework",
        [](auto& s) -> decltype(auto) { return (s.implementation.framework); },
        {},
-       "Whose kernels run: it decides which attention, GEMM and expert kernels are launched, and "
-       "how they are fused. A preset sets it."},
+       "Framework whose kernels run: decides which attention, GEMM and expert kernels are launched "
+       "and how they are fused. Set by a preset."},
       {"expert_kernels",
        &S::expert_kernels,
        {.allowed = "automatic, triton, cutlass, deep_gemm, trtllm, marlin", .quiet = true},
@@ -18,27 +18,26 @@ const Keys<ExecutionSettings>& execution_keys() {
       {"sampling",
        &S::sampling,
        {},
-       "How the next token is drawn: greedy takes the likeliest (temperature 0, as benchmark "
+       "How the next token is sampled: greedy takes the most likely (temperature 0, as benchmark "
        "clients ask for), top_p sorts the vocabulary first, which costs more."},
       {"fused_all_reduce",
        &S::fused_all_reduce,
        {.quiet = true},
-       "Largest all-reduce of tensor parallelism that also adds the residual and norm which follow "
-       "it, so that they need no launch of their own (vLLM's fuse_allreduce_rms, SGLang's "
+       "Largest tensor-parallel all-reduce that is fused with the residual add and norm after it, "
+       "which saves their launch (vLLM's fuse_allreduce_rms, SGLang's "
        "--enable-flashinfer-allreduce-fusion; TensorRT-LLM's are). Presets set it by version, GPU "
-       "and "
-       "number of ranks. 0 B: none does."},
+       "and number of ranks. 0 B: none."},
       {"shared_experts_beside",
        &S::shared_experts_beside,
        {.range = at_least(0), .unit = "tokens", .quiet = true},
-       "Largest step whose shared experts run on a stream of their own beside the router and the "
-       "routed experts (vLLM's shared_experts_stream, SGLang's and TensorRT-LLM's second stream). "
-       "Presets set it by version. 0: one after the other."},
+       "Largest step whose shared experts run on a separate stream, concurrent with the router and "
+       "the routed experts (vLLM's shared_experts_stream, SGLang's and TensorRT-LLM's second "
+       "stream). Presets set it by version. 0: one after the other."},
       {"overlap",
        &S::overlap,
        {.quiet = true},
        "Whether a step's batch is split in two so that one half computes while the other "
-       "communicates (two-batch overlap of DeepSeek and SGLang). Only with more than one GPU a "
+       "communicates (two-batch overlap of DeepSeek and SGLang). Only with more than one GPU per "
        "stage."},
   };
   return keys;

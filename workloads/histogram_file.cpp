@@ -77,7 +77,7 @@ class HistogramReader {
     }
     if (open_lists_ != 0 || current_.counts.empty()) return;
     if (all_.size() == histograms_max) {
-      throw ConfigError(here_, fmt::format("at most {} histograms are drawn from; leave some out",
+      throw ConfigError(here_, fmt::format("at most {} histograms can be drawn from; remove some",
                                            histograms_max));
     }
     current_.ends = !file_.eof();
@@ -92,8 +92,8 @@ class HistogramReader {
     const bool ends = next == end || separators.find(*next) != std::string_view::npos;
     if (error != std::errc() || !ends || count < 0 || count > count_max) {
       const std::string_view rest = line.substr(at);
-      throw ConfigError(here_, fmt::format("'{}' is no count: a histogram is a list of whole "
-                                           "numbers from 0 up, as in [12, 0, 3]",
+      throw ConfigError(here_, fmt::format("'{}' is not a count: a histogram is a list of whole "
+                                           "numbers from 0, as in [12, 0, 3]",
                                            rest.substr(0, rest.find_first_of(separators))));
     }
     if (current_.counts.size() == experts_max)
@@ -108,9 +108,8 @@ class HistogramReader {
     for (const HistogramLines& each : all_) add(each.counts, sum);
     if (*wanted_ == checksum_text(sum)) return;
     throw ConfigError({here_.file},
-                      "is not as it was written: its numbers do not match its checksum. Take the "
-                      "file from a copy; if you changed it on purpose, remove the line with the "
-                      "checksum");
+                      "was changed: its numbers do not match its checksum. Restore a copy; if you "
+                      "changed it on purpose, remove the checksum line");
   }
 
   std::ifstream file_;

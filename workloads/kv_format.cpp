@@ -12,8 +12,8 @@ std::string kv_format_problem(DType dtype, const GpuSpec& gpu) {
   }
   if (dtype == DType::fp8 && gpu.tensor_rate(DType::fp8) <= FlopsPerSecond(0.0)) {
     return fmt::format(
-        "{} has no fp8, and nobody has measured attention that converts it in "
-        "software; use int8, bf16 or fp16",
+        "{} has no fp8, and attention that converts it in software was not measured; use int8, "
+        "bf16 or fp16",
         gpu.name);
   }
   return "";

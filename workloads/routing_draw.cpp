@@ -55,7 +55,7 @@ std::vector<Routing> read_histograms(const std::filesystem::path& path, int expe
     }
     each.push_back({Routing::Kind::histogram, 0, std::move(counts)});
   }
-  if (each.empty()) throw ConfigError({path.string()}, "holds no histogram: write one a line");
+  if (each.empty()) throw ConfigError({path.string()}, "holds no histogram: write one per line");
   return each;
 }
 

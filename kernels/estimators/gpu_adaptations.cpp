@@ -15,8 +15,8 @@ void check_networks(const FamilyAdaptation& family, const Artifact& artifact,
     return;
   }
   throw ConfigError({path},
-                    fmt::format("corrects other networks of '{}' than this program has; adapt "
-                                "again: foretoken-calibrate adapt --gpu {} MEASUREMENTS",
+                    fmt::format("corrects networks of '{}' other than this program's; adapt again: "
+                                "foretoken-calibrate adapt --gpu {} MEASUREMENTS",
                                 family.family, gpu.file.empty() ? gpu.name : gpu.file));
 }
 
@@ -44,10 +44,9 @@ GpuAdaptations::File* GpuAdaptations::file_for(const GpuSpec& gpu) const {
   }
   Adaptation adaptation = load_adaptation(path);
   if (adaptation.gpu != gpu.name) {
-    throw ConfigError(
-        {path}, fmt::format("corrects the prices of '{}', but stands beside {}, which describes "
-                            "'{}'; adapt again, or move the file away",
-                            adaptation.gpu, gpu.file, gpu.name));
+    throw ConfigError({path}, fmt::format("corrects the prices of '{}', but is next to {}, which "
+                                          "describes '{}'; adapt again, or move the file away",
+                                          adaptation.gpu, gpu.file, gpu.name));
   }
   files_.push_back({path, gpu.name, std::move(adaptation), {}});
   return &files_.back();

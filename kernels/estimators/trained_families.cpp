@@ -16,11 +16,11 @@ void check_version(const EstimatorFamily& family, const Artifact& artifact, Trai
   const bool is_ceiling = purpose == TrainedFor::ceiling;
   const std::string_view option = is_ceiling ? " --quantile 0.8" : "";
   if (is_ceiling != (artifact.quantile > 0)) {
-    throw ConfigError({file}, fmt::format("was trained for {}, not for {}; train it again: "
-                                          "foretoken-calibrate train --family {}{}",
-                                          is_ceiling ? "the time to expect" : "a ceiling",
-                                          is_ceiling ? "a ceiling" : "the time to expect",
-                                          family.name(), option));
+    throw ConfigError(
+        {file}, fmt::format("was trained for {}, not for {}; train it again: "
+                            "foretoken-calibrate train --family {}{}",
+                            is_ceiling ? "the expected time" : "a ceiling",
+                            is_ceiling ? "a ceiling" : "the expected time", family.name(), option));
   }
   const auto& names = family.feature_names();
   const auto& scales = artifact.ensemble.features();

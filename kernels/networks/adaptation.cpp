@@ -162,7 +162,7 @@ Adaptation read_adaptation(std::string_view text, const std::string& file) {
   std::string checksum;
   table.require("checksum", checksum);
   table.expect("checksum", checksum == checksum_of(root),
-               "does not belong to what the file says, which was changed or damaged; adapt again: "
+               "does not match the file's contents, which were changed or damaged; adapt again: "
                "foretoken-calibrate adapt");
   diagnostics.throw_if_any();
   table.require("gpu", adaptation.gpu);

@@ -19,24 +19,23 @@ Registry<PredictorFactory> predictor_catalog() {
   Registry<PredictorFactory> catalog("predictor");
   catalog.add("synperf",
               "first-order time of the kernel's family, corrected by networks trained on measured "
-              "launches; prices GPUs that nobody measured from their specification",
+              "launches; prices unmeasured GPUs from their specification",
               make_synperf);
   catalog.add("roofline",
               "busiest of tensor, FMA, XU, DRAM and L2 at full rate, plus a launch: an optimistic "
               "bound",
               make_roofline);
   catalog.add("linear",
-              "least squares on the time at full rate of math and memory, by kernel family: a "
-              "baseline",
+              "least squares on roofline times of math and memory, by kernel family: a baseline",
               make_linear);
   catalog.add("neusight",
-              "roof of the kernel's waves of tiles over a utilisation that a network learned from "
-              "tile and GPU: a baseline",
+              "roofline time of the kernel's waves of tiles over a utilisation learned from tile "
+              "and GPU: a baseline",
               make_neusight);
-  catalog.add("synperf_paper",
-              "SynPerf as its paper has it: networks on Table IV over the busiest SM's time; to "
-              "compare with",
-              make_synperf_paper);
+  catalog.add(
+      "synperf_paper",
+      "SynPerf as published: networks on Table IV over the busiest SM's time; for comparison",
+      make_synperf_paper);
   catalog.add("synperf_without_mio", "synperf_paper without memory in time and features: ablation",
               make_synperf_without_mio);
   catalog.add("synperf_without_math", "synperf_paper without math in time and features: ablation",
@@ -44,15 +43,14 @@ Registry<PredictorFactory> predictor_catalog() {
   catalog.add("synperf_without_network", "the busiest SM's time of synperf_paper alone: ablation",
               make_synperf_without_network);
   catalog.add("tritonblas",
-              "matrix products by an analytic model of tiles and caches, with the tile it would "
-              "select itself; `others` prices the rest",
+              "GEMMs by an analytic model of tiles and caches, with the tile that it selects "
+              "itself; `others` prices the rest",
               make_tritonblas);
-  catalog.add(
-      "wave",
-      "rounds of resident CTAs, busiest SM, memory and launches, linear in constants fitted "
-      "to each framework's kernels (RaMP's model); `dispatch` asks what experts gain from a "
-      "configuration by the step's routing",
-      make_wave);
+  catalog.add("wave",
+              "waves of resident CTAs, busiest SM, memory and launches, linear in constants fitted "
+              "to each framework's kernels (RaMP's model); `dispatch` shows what experts gain from "
+              "a configuration chosen by the step's routing",
+              make_wave);
   return catalog;
 }
 

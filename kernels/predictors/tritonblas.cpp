@@ -38,7 +38,7 @@ struct TritonBlasConfig {
                      "must be sizes as in \"128x256x64\": rows, columns, depth");
     }
     if (options.read("pool", text)) {
-      options.expect("pool", !config.tile, "chooses the tile: leave out 'tile'");
+      options.expect("pool", !config.tile, "chooses the tile; omit 'tile'");
       options.diagnostics().attempt([&] { config.pool = load_tile_pool(text); });
     }
     if (options.read("pool_use", config.pool_use)) {
@@ -72,7 +72,7 @@ class TritonBlas final : public Predictor {
     }
     if (others_ != nullptr) return others_->predict(kernel, gpu);
     throw PredictionError(
-        fmt::format("{}: tritonblas prices matrix products; set others = \"synperf\" for the rest",
+        fmt::format("{}: tritonblas prices GEMMs only; set others = \"synperf\" for the rest",
                     kernel_name(kernel)));
   }
 

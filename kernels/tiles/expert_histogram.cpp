@@ -95,9 +95,10 @@ double distinct_exponent(const HistogramRequest& request) {
   const double floor = balancedness_floor(request.experts, request.topk);
   if (request.balancedness < floor - floor_tolerance) {
     throw ConfigError(
-        {}, fmt::format("balancedness {} cannot be reached with {} distinct experts of {} a token: "
-                        "it is at least {:.3f}; ask for more, or draw with replacement (zipf)",
-                        request.balancedness, request.topk, request.experts, floor));
+        {},
+        fmt::format("balancedness {} cannot be reached with {} distinct experts of {} per token: "
+                    "it is at least {:.3f}; ask for a higher one, or draw with replacement (zipf)",
+                    request.balancedness, request.topk, request.experts, floor));
   }
   if (mean_balancedness(0, request) <= request.balancedness) return 0;
   double low = 0, high = exponent_max;

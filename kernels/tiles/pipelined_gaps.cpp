@@ -30,10 +30,10 @@ struct Cost {
 };
 
 constexpr Cost costs[] = {
-    {"products", "matrix pipes fed without a gap", "warps that only load", feed_products},
-    {"tile_ends", "starts and ends of tiles hidden", "CTAs that stay", hide_tile_ends},
-    {"shared_loads", "loads shared by two CTAs", "clusters", share_loads},
-    {"load_latency", "no wait for a slice", "copy engine", load_ahead},
+    {"products", "tensor cores fed without gaps", "dedicated load warps", feed_products},
+    {"tile_ends", "tile prologues and epilogues hidden", "persistent CTAs", hide_tile_ends},
+    {"shared_loads", "loads shared by CTA pairs", "clusters", share_loads},
+    {"load_latency", "no stall on slices", "copy engine", load_ahead},
 };
 
 }  // namespace

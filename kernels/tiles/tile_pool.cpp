@@ -35,7 +35,7 @@ void for_each_table(TableReader& reader, const char* key, Diagnostics& diagnosti
   }
   for (const Value& element : std::get<ValueArray>(found->data)) {
     if (!element.is_object()) {
-      reader.fail(key, "holds something that is no object");
+      reader.fail(key, "holds something that is not an object");
       return;
     }
     TableReader table(element, diagnostics, key);
@@ -87,7 +87,7 @@ TilePool read_tile_pool(const Value& root, const std::string& file) {
   const Value* const format = root.is_object() ? root.find("format") : nullptr;
   const auto* const name = format == nullptr ? nullptr : std::get_if<std::string>(&format->data);
   if (name == nullptr || *name != pool_format) {
-    throw ConfigError({file}, fmt::format("is no pool of tiles ('{}'): write one with "
+    throw ConfigError({file}, fmt::format("is not a pool of tiles ('{}'); write one with "
                                           "`foretoken-tune export --as pool`",
                                           pool_format));
   }
@@ -119,7 +119,8 @@ TilePool read_tile_pool(const Value& root, const std::string& file) {
     read_size(tile, "split_k", one.tile.split_k, side_max);
     tile.read("parameters", one.parameters);
     if (tile.require("times_us", one.times_us)) {
-      tile.expect("times_us", one.times_us.size() == pool.shapes.size(), "needs a time a shape");
+      tile.expect("times_us", one.times_us.size() == pool.shapes.size(),
+                  "needs one time per shape");
       tile.expect(
           "times_us",
           std::ranges::all_of(one.times_us, [](double t) { return std::isfinite(t) && t > 0; }),

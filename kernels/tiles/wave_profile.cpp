@@ -188,7 +188,7 @@ WaveProfile read_wave_profile(const Value& root) {
   profile.gpu = text_of(profile_member(root, "gpu"));
   const Value& dtype = profile_member(root, "dtype");
   const auto parsed = parse_enum<DType>(text_of(dtype));
-  if (!parsed) throw ConfigError(dtype.position, "is no number format");
+  if (!parsed) throw ConfigError(dtype.position, "is not a number format");
   profile.dtype = *parsed;
   profile.error_layer = number_of(profile_member(root, "error_layer"));
   profile.error_any = number_of(profile_member(root, "error_any"));

@@ -197,8 +197,8 @@ void read_audio_tower(ConfigReader& config, std::string_view family) {
     return;
   }
   model.left_out.push_back(
-      fmt::format("audio: neither the memory nor the work of its encoder ({}) is counted, and no "
-                  "request can have any",
+      fmt::format("audio: neither the memory nor the work of its encoder ({}) is counted, and "
+                  "requests cannot have audio",
                   reader.type));
 }
 

@@ -34,7 +34,7 @@ void read_ernie(ConfigReader& config) {
   read_decoder(config, {});
   bool bias = false;
   config.table.read("use_bias", bias);
-  config.table.expect("use_bias", !bias, "products with a bias cannot be expanded");
+  config.table.expect("use_bias", !bias, "linear layers with a bias cannot be expanded");
 }
 
 /// Attention and MLP side by side. A layer norm without bias is as much as an RMS norm.

@@ -228,7 +228,7 @@ void read_vision_tower(ConfigReader& config) {
   read_tower(tower);
   if (vision.layers == 0 || vision.hidden == 0) {
     model.left_out.emplace_back(
-        "an encoder of images of unknown size: neither its memory nor its work is counted");
+        "an image encoder of unknown size: neither its memory nor its work is counted");
     return;
   }
   if (parameters_about(vision) > parameters_limit) {
@@ -242,8 +242,8 @@ void read_vision_tower(ConfigReader& config) {
   }
   if (model.takes(Medium::image)) return;
   model.left_out.push_back(
-      fmt::format("images: the encoder's {:.2f}e9 parameters are in memory, but how it cuts an "
-                  "image into tokens is not known, so no request can have any",
+      fmt::format("images: the encoder's {:.2f}e9 parameters are in memory, but how it turns an "
+                  "image into tokens is unknown, so requests cannot have images",
                   static_cast<double>(model.encoder_weights()) / 1e9));
 }
 

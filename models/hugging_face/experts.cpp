@@ -118,7 +118,7 @@ void read_experts(ConfigReader& config, const DecoderTraits& traits) {
   require_count(table, traits.expert_width_key, moe.intermediate, width_limit);
   if (traits.dense_layers == DenseLayers::none) {
     table.expect("mlp_layer_types", read_mlp_layer_types(table).value_or(0) == 0,
-                 "makes the first layers dense, which this architecture has not");
+                 "makes the first layers dense, which this architecture does not allow");
   }
   if (traits.dense_layers == DenseLayers::listed) read_listed_dense_layers(table, model, moe);
   if (traits.dense_layers == DenseLayers::leading) {

@@ -78,7 +78,7 @@ void read_ernie_moe(ConfigReader& config) {
                     "moe_norm_min", "moe_statics"});
   bool bias = false;
   table.read("use_bias", bias);
-  table.expect("use_bias", !bias, "products with a bias cannot be expanded");
+  table.expect("use_bias", !bias, "linear layers with a bias cannot be expanded");
   read_experts(config, traits);
   if (model.moe) {
     std::int64_t shared = 0;
@@ -89,7 +89,7 @@ void read_ernie_moe(ConfigReader& config) {
     int last = model.layers - 1;
     read_within(table, "moe_layer_end_index", last, 0, layers_limit);
     table.expect("moe_layer_end_index", last == model.layers - 1,
-                 "leaves dense layers behind the last with experts");
+                 "leaves dense layers after the last with experts");
     if (model.moe->dense_layers >= model.layers) model.moe.reset();
   }
   read_dense_width(config);

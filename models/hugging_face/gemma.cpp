@@ -38,7 +38,7 @@ void add_sharing_kinds(ConfigReader& config, std::vector<LayerKind>& kinds,
   config.table.read("use_double_wide_mlp", is_wide);
   if (sharing == 0) return;
   const int own = config.model.layers - sharing;
-  config.table.expect("num_kv_shared_layers", own > 0, "leaves no layer with keys of its own");
+  config.table.expect("num_kv_shared_layers", own > 0, "leaves no layer with its own keys");
   if (own <= 0) return;
   const auto count = static_cast<int>(kinds.size());
   for (int kind = 0; kind < count; ++kind) {

@@ -67,7 +67,7 @@ void read_kimi_linear(ConfigReader& config) {
   if (read_within(table, "attn_res_block_size", residual_block, 0, layers_limit) &&
       residual_block > 0) {
     model.left_out.push_back(fmt::format(
-        "residuals that attend to what every {} layers put out: their few weights and their work",
+        "residuals that attend to the outputs of every {} layers: their few weights and their work",
         residual_block));
   }
   const Value* linear = table.find_table("linear_attn_config");

@@ -66,9 +66,9 @@ std::optional<DType> format_of_part(const QuantisationBlock& block, QuantisedPar
       std::ranges::max_element(layers, {}, [](const auto& entry) { return entry.second; });
   for (const auto& [dtype, count] : layers) {
     if (dtype == most->first) continue;
-    model.left_out.push_back(fmt::format("{} of {} layers keep {} in {}: counted in {} as the rest",
-                                         count, model.layers, part_name(part), enum_name(dtype),
-                                         enum_name(most->first)));
+    model.left_out.push_back(
+        fmt::format("{} of {} layers keep {} in {}: counted in {} like the rest", count,
+                    model.layers, part_name(part), enum_name(dtype), enum_name(most->first)));
   }
   return most->first;
 }
@@ -111,7 +111,7 @@ void read_quantisation(const Value* block, Diagnostics& diagnostics, Transformer
     model.released = formats;
   } else {
     model.left_out.emplace_back(
-        "its quantization_config names none of its weights: counted in bf16");
+        "its quantization_config covers none of its weights: counted in bf16");
   }
 }
 

@@ -156,9 +156,9 @@ class BlockReader {
     // 4 bits a weight and a scale of 32 bits for 64, which quantised in turn takes 8 bits.
     const DType dtype = is_8_bit ? DType::w8a16 : is_twice ? DType::w4a16 : DType::w4a16_g32;
     return add_all({.dtype = dtype,
-                    .left_out = fmt::format("bitsandbytes: of its size, but nobody has measured "
-                                            "its kernels: priced as {}",
-                                            enum_name(dtype))},
+                    .left_out = fmt::format(
+                        "bitsandbytes: sized as such, but its kernels are unmeasured: priced as {}",
+                        enum_name(dtype))},
                    "quant_method");
   }
 

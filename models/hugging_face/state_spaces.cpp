@@ -56,7 +56,7 @@ StateShape read_nemotron_state(TableReader& table) {
   }
   bool bias = false;
   table.read("mamba_proj_bias", bias);
-  table.expect("mamba_proj_bias", !bias, "products with a bias cannot be expanded");
+  table.expect("mamba_proj_bias", !bias, "linear layers with a bias cannot be expanded");
   pass_over(table, {"use_mamba_kernels", "expand", "chunk_size", "mamba_hidden_act",
                     "time_step_rank", "mtp_hybrid_override_pattern", "mtp_layers_block_type",
                     "moe_shared_expert_overlap", "n_groups"});

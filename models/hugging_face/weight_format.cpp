@@ -38,10 +38,9 @@ Numbers read_numbers(TableReader& group, std::string_view key) {
 FormatFound narrow_activations(std::int64_t group) {
   FormatFound found = weight_only_format(4, group);
   if (found.dtype) {
-    found.left_out = fmt::format(
-        "4-bit weights with 8-bit activations: priced as {}, whose "
-        "products are of 16 bit",
-        enum_name(*found.dtype));
+    found.left_out =
+        fmt::format("4-bit weights with 8-bit activations: priced as {}, whose GEMMs are 16-bit",
+                    enum_name(*found.dtype));
   }
   return found;
 }
@@ -73,7 +72,7 @@ FormatFound float_format(const Numbers& weights, const Numbers& activations) {
     }
   }
   return {.problem = fmt::format(
-              "{}-bit floats in groups of {} with {} activations are no format here", weights.bits,
+              "{}-bit floats in groups of {} with {} activations are not supported", weights.bits,
               weights.group,
               activations.is_there ? fmt::format("{}-bit", activations.bits) : "16-bit")};
 }
@@ -87,7 +86,7 @@ FormatFound format_of(const Numbers& weights, const Numbers& activations) {
   if (!activations.is_there) return weight_only_format(weights.bits, weights.group);
   if (weights.bits == 8 && activations.is("int", 8)) return {.dtype = DType::int8};
   if (weights.bits == 4 && activations.bits == 8) return narrow_activations(weights.group);
-  return {.problem = fmt::format("{}-bit integers with {}-bit activations are no format here",
+  return {.problem = fmt::format("{}-bit integers with {}-bit activations are not supported",
                                  weights.bits, activations.bits)};
 }
 
@@ -96,13 +95,12 @@ FormatFound format_of(const Numbers& weights, const Numbers& activations) {
 FormatFound weight_only_format(std::int64_t bits, std::int64_t group) {
   if (bits == 8) return {.dtype = DType::w8a16};
   if (bits != 4) {
-    return {.problem = fmt::format("{}-bit weights are no format here; 4 and 8 bit are", bits)};
+    return {.problem = fmt::format("{}-bit weights are not supported; 4 and 8 bits are", bits)};
   }
   if (group <= 0 || group >= 128) return {.dtype = DType::w4a16};
   if (group >= 32) return {.dtype = DType::w4a16_g32};
-  return {.problem = fmt::format("a scale for {} 4-bit weights is no format here; 32 and more "
-                                 "are",
-                                 group)};
+  return {.problem =
+              fmt::format("a scale per {} 4-bit weights is not supported; 32 and more are", group)};
 }
 
 FormatFound modelopt_format(const std::string& algorithm, std::int64_t group) {
@@ -170,7 +168,7 @@ FormatFound torchao_format(std::string_view type, std::int64_t group) {
   if (is("Int4WeightOnly") || is("int4_weight_only")) return weight_only_format(4, group);
   if (is("NVFP4")) return {.dtype = DType::nvfp4};
   if (is("MXFP4") || is("MXDynamic")) return {.dtype = DType::mxfp4};
-  return {.problem = fmt::format("torchao's '{}' is no format here", type)};
+  return {.problem = fmt::format("torchao's '{}' is not supported", type)};
 }
 
 }  // namespace foretoken

@@ -42,14 +42,13 @@ void check_same_engine(const RecordedRun& first, const RecordedRun& run) {
   const EngineSettings& other = run.scenario.engine;
   const std::string file = run.measured.file.string();
   if (other.preset.empty()) {
-    throw ConfigError(
-        {file},
-        "its scenario names no engine, whose preset the constants would be written "
-        "over; add --set engine.preset=vllm-v1 or another of `foretoken engine list`");
+    throw ConfigError({file},
+                      "its scenario names no engine preset to base the fitted times on; add --set "
+                      "engine.preset=vllm-v1 or another of `foretoken engine list`");
   }
   if (one.preset == other.preset && one.version == other.version) return;
   throw ConfigError(
-      {file}, fmt::format("was served by {} {}, and {} by {} {}; calibrate each of them alone",
+      {file}, fmt::format("was served by {} {}, but {} by {} {}; calibrate each one separately",
                           other.preset, other.version, first.measured.file.string(), one.preset,
                           one.version));
 }
@@ -63,8 +62,8 @@ Recordings read_recordings(const CalibrateOptions& options) {
     run.scenario = scenario_of(options.source, run.measured, notes);
     if (run.measured.has_two_clocks) {
       notes.emplace_back(
-          "arrivals and stamps are on two clocks: what every request takes beside the engine does "
-          "not show");
+          "arrivals and timestamps come from two clocks: time that every request spends outside "
+          "the engine is not visible");
     }
     for (const std::string& note : notes)
       read.notes.push_back(fmt::format("{}: {}", run.measured.file.string(), note));
@@ -95,7 +94,7 @@ std::string preset_text(const Recordings& recordings, const HostFit& fit) {
   const EngineSettings& engine = recordings.runs.front().scenario.engine;
   const EnginePreset base = load_engine_preset(engine.preset, {}).of_version(engine.version, {});
   std::string text = fmt::format(
-      "# Host times of a server of one's own, written by `foretoken calibrate-host` from {}.\n"
+      "# Host times of your own server, fitted by `foretoken calibrate-host` to {}.\n"
       "# Use it as [engine] preset = \"<this file>\".\n"
       "based_on = {}\nsummary = {}\nversion = {}\n\n[engine]\n",
       recordings_text(recordings), to_json(Value(base_of(engine.preset))),
@@ -112,7 +111,7 @@ std::string preset_text(const Recordings& recordings, const HostFit& fit) {
     set(constant.key, fmt::format("\"{}\"", readable(constant.after)),
         is_fitted ? fmt::format("fitted to {}, standard deviation {}", recordings_text(recordings),
                                 readable(constant.deviation))
-                  : "as before: the runs do not tell");
+                  : "unchanged: the runs do not determine it");
   }
   return text;
 }
@@ -122,9 +121,9 @@ std::string kept_text(const HostConstant& constant) {
     case HostFate::fitted:
       return "";
     case HostFate::unseen:
-      return "kept: these runs do not show it";
+      return "unchanged: not visible in these runs";
     case HostFate::alike:
-      return fmt::format("kept: not to be told from {}", constant.like);
+      return fmt::format("unchanged: indistinguishable from {}", constant.like);
   }
   return "";
 }
@@ -148,8 +147,10 @@ std::string fit_text(const Recordings& recordings, const HostFit& fit) {
   }
   text += table.text({.width = terminal_width(stdout), .colour = shows_colour(stdout)});
   text += fmt::format(
-      "\n  mean latencies are off by {:.1f} % (before: {:.1f} %, root mean square)\n"
-      "  GPU times fit best at {:.3f} (+- {:.3f}) times their prices; they stay as priced\n",
+      "\n"
+      "  RMS error of mean latencies: {:.1f} % (before: {:.1f} %)\n"
+      "  GPU times fit best at {:.3f} (+- {:.3f}) times the predicted ones; they are left "
+      "unchanged\n",
       fit.error_after * 100, fit.error_before * 100, fit.gpu, fit.gpu_deviation);
   for (const std::string& note : recordings.notes) text += "  " + note + "\n";
   return text;
@@ -211,10 +212,12 @@ int calibrate(const CalibrateOptions& options) {
 void add_calibrate_host(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<CalibrateOptions>();
   CLI::App* command = program.add_subcommand(
-      "calibrate-host", "Fit the CPU times of a server of one's own to runs that it served");
+      "calibrate-host",
+      "Fit the host (CPU) times of an engine preset to recorded runs of your server");
   command
-      ->add_option("folder", options->folders,
-                   "Recorded runs of one server, as validate reads them; several loads tell more")
+      ->add_option(
+          "folder", options->folders,
+          "Recorded runs of one server, as for validate; several loads constrain the fit better")
       ->required();
   command->add_option("--out", options->preset_path,
                       "Write an engine preset with the fitted times to this TOML file");
@@ -223,7 +226,7 @@ void add_calibrate_host(CLI::App& program, Action& chosen) {
   command->add_option("--cluster", options->source.cluster,
                       "Cluster: name or TOML file (default: the recorded GPUs)");
   command->add_option("--from", options->source.launched.from,
-                      "What served them: a launch line in quotes, a script or a manifest");
+                      "What served them: a launch command in quotes, a script or a manifest");
   add_set_option(*command, options->source.overrides);
   command->add_option("--jobs", options->jobs, "Parallel simulations (default: one per CPU)")
       ->check(above_zero());
@@ -233,8 +236,9 @@ void add_calibrate_host(CLI::App& program, Action& chosen) {
       "  foretoken calibrate-host examples/served --out my_host.toml\n"
       "  foretoken calibrate-host idle_run busy_run --cluster h100-sxm-8 --out my_host.toml\n"
       "  foretoken simulate examples/quickstart.toml --set engine.preset=my_host.toml\n"
-      "Few requests with short and long prompts tell what comes before the engine, many at once\n"
-      "what a step and a sequence take. GPU times are fitted beside, near their prices."));
+      "Few requests with short and long prompts show the time before the engine; many at once\n"
+      "show the time per step and sequence. GPU times are fitted too, close to the predicted "
+      "ones."));
   command->callback([options, &chosen] { chosen = [options] { return calibrate(*options); }; });
 }
 

@@ -61,7 +61,7 @@ int list_clusters() {
                    fmt::format("{}", cluster.nodes), link_text(cluster.node),
                    fabric_text(cluster)});
   }
-  show("{}  Any <gpu>-<GPUs a node>[x<nodes>] works too: h100-sxm-4, h200-sxm-8x16 ...\n",
+  show("{}  Any <gpu>-<GPUs per node>[x<nodes>] works too: h100-sxm-4, h200-sxm-8x16 ...\n",
        table.text(layout()));
   return 0;
 }
@@ -74,9 +74,9 @@ std::string node_link_text(const NodeSpec& node) {
     case NodeLink::single:
       break;
     case NodeLink::nvswitch:
-      return "NVSwitch, a GPU " + rate;
+      return "NVSwitch, per GPU " + rate;
     case NodeLink::pairwise:
-      return node.pairs.empty() ? "a link between every two, each " + rate
+      return node.pairs.empty() ? "a link between every pair, each " + rate
                                 : fmt::format("{} wires, each {}", node.pairs.size(), rate);
     case NodeLink::pcie:
       return "PCIe, a GPU " + rate;

@@ -34,7 +34,7 @@ std::string_view way_text(NodeWiring::Way way) {
     case NodeWiring::Way::nvswitch:
       return "NVSwitch";
     case NodeWiring::Way::relay:
-      return "links through another GPU";
+      return "links via another GPU";
     case NodeWiring::Way::pcie_switch:
       return "the same PCIe switch";
     case NodeWiring::Way::bridge:
@@ -151,14 +151,14 @@ std::string rates_text(const ClusterSpec& cluster, const TextTable::Layout& layo
   };
   const auto node_row = [&](const std::string& where, int number) {
     const int gpus = cluster.node_at(number).gpus;
-    const std::string who = fmt::format("the {} GPUs of a node{}, each", gpus, where);
+    const std::string who = fmt::format("each of the {} GPUs of a node{}", gpus, where);
     if (gpus > 1) row(who, cluster.first_gpu(number), gpus);
   };
   for (std::size_t i = 0; i < cluster.groups.size(); ++i)
     node_row(" of " + cluster.groups[i].name, cluster.nodes_of(i).first);
   if (cluster.groups.empty()) node_row("", 0);
   if (cluster.nodes > 1 && cluster.gpu_count() <= gpus_summed_max)
-    row(fmt::format("all {} GPUs, each", cluster.gpu_count()), {0}, cluster.gpu_count());
+    row(fmt::format("each of the {} GPUs", cluster.gpu_count()), {0}, cluster.gpu_count());
   return table.text(layout);
 }
 
@@ -171,7 +171,7 @@ std::string bisection_text(const ClusterSpec& cluster) {
   if (cluster.groups.empty()) sent = sent_by(cluster.node, cluster.nodes / 2);
   const BytesPerSecond cut = FabricWiring(cluster).bisection();
   const bool is_cut = cut.value() > 0 && cut < sent;
-  return fmt::format("  Between the halves of the cluster: {}, {} of what the NICs send.\n",
+  return fmt::format("  Between the halves of the cluster: {}, {} of the NICs' bandwidth.\n",
                      gigabytes(is_cut ? cut : sent), whole_percent(is_cut ? cut / sent : 1));
 }
 

@@ -262,15 +262,14 @@ std::string source_text(const DispatchSource& source) {
 
 std::string pool_text(const Answer& answer) {
   return fmt::format("{} of {} configurations tried: {}", answer.tiles.size(), answer.whole_pool,
-                     answer.source.origin == Origin::analytic
-                         ? "those worth trying in the region"
-                         : "those that came near the best when measured");
+                     answer.source.origin == Origin::analytic ? "those worth trying in this region"
+                                                              : "those measured near the best");
 }
 
 void print_table(const DispatchOptions& options, const Step& step, const GpuSpec& gpu,
                  const Answer& answer) {
   const bool colour = shows_colour(stdout);
-  show("{} on {}: {} experts of {} x {} in {} a rank\n", Ink(colour).strong(step.model.name),
+  show("{} on {}: {} experts of {} x {} in {} per rank\n", Ink(colour).strong(step.model.name),
        gpu.name, answer.layer.experts, answer.layer.hidden, answer.layer.intermediate,
        enum_name(step.kernel.dtype));
   show("{} tokens x {} experts, balancedness {:.3f} ({}), {} experts active on the busiest rank\n",
@@ -282,7 +281,7 @@ void print_table(const DispatchOptions& options, const Step& step, const GpuSpec
   show("{}\n", pool_text(answer));
   const double error = answer.source.expected_error;
   show("{}{}\n\n", source_text(answer.source),
-       error > 0 ? fmt::format("; times within {:.1f} % on average", 100 * error) : "");
+       error > 0 ? fmt::format("; mean time error {:.1f} %", 100 * error) : "");
   const double best = answer.choices.front().time_us;
   TextTable table({{"policy", Align::left},
                    {"configuration", Align::left},

@@ -42,7 +42,7 @@ std::string value_text(const Value& value) {
 
 /// What a flag that no setting is shown for sets.
 std::string meaning_of(const EngineFlag& flag) {
-  if (!flag.no_effect.empty()) return "nothing, " + flag.no_effect;
+  if (!flag.no_effect.empty()) return "no effect: " + flag.no_effect;
   if (flag.when_true) return fmt::format("{} = {}", flag.key, value_text(*flag.when_true));
   return (flag.is_negated ? "not " : "") + flag.key;
 }

@@ -215,7 +215,7 @@ int explain(const ExplainOptions& options) {
 void add_explain(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = program.add_subcommand(
-      "explain", "Break down why a request is slow, and rank the single changes that would help");
+      "explain", "Explain why a request is slow, and rank the single changes that would help");
   command->add_option("scenario", options->scenario, "Scenario file (TOML)")->required();
   CLI::Option* request = command->add_option("--request", options->request,
                                              "Explain this request, by its id in requests.csv");

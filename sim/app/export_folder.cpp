@@ -10,7 +10,7 @@ namespace foretoken {
 void add_export_option(CLI::App& command, std::string& folder, const std::string& what) {
   command.add_option(
       "--export", folder,
-      fmt::format("Write launch script, manifests and load-test command of {} to this folder",
+      fmt::format("Write the launch script, manifests and load-test command of {} to this folder",
                   what));
 }
 

@@ -78,20 +78,20 @@ int show_gpu(const std::string& name, bool is_json) {
     const auto dtype = static_cast<DType>(i);
     if (gpu.tensor_rate(dtype).value() <= 0.0 || is_weight_only(dtype)) continue;
     row(fmt::format("tensor {}", enum_name(dtype)).c_str(),
-        fmt::format("{:.1f} TFLOP/s ({:.0f} operations per cycle and SM)",
+        fmt::format("{:.1f} TFLOP/s ({:.0f} operations per SM and cycle)",
                     gpu.tensor_rate(dtype).value() / 1e12, gpu.tensor_ops_per_cycle_sm[i]));
   }
   row("fp32 pipes", fmt::format("{:.1f} TFLOP/s", gpu.fma_rate().value() / 1e12));
-  row("memory", fmt::format("{} at {}, {} of it the driver's", readable(gpu.memory_capacity),
+  row("memory", fmt::format("{} at {}, {} reserved by the driver", readable(gpu.memory_capacity),
                             gigabytes(gpu.dram_bandwidth),
                             readable(gpu.memory_capacity - gpu.usable_memory())));
   row("L2", fmt::format("{} at {}", readable(gpu.l2_size), gigabytes(gpu.l2_bandwidth)));
-  row("shared memory", fmt::format("{} a SM", readable(gpu.shared_size_sm)));
+  row("shared memory", fmt::format("{} per SM", readable(gpu.shared_size_sm)));
   row("NVLink", gigabytes(gpu.nvlink_bandwidth));
   row("PCIe", gigabytes(gpu.pcie_bandwidth));
   row("power", fmt::format("{:.0f} W", gpu.power.value()));
   row("launch latency", readable(gpu.launch_latency));
-  row("price", gpu.price ? fmt::format("{:.2f} USD/h", gpu.price->value()) : "not known");
+  row("price", gpu.price ? fmt::format("{:.2f} USD/h", gpu.price->value()) : "unknown");
   show("{} ({})\n{}", Ink(shows_colour(stdout)).strong(gpu.title), gpu.name,
        table.text(gpu_layout()));
   return 0;

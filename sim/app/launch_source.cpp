@@ -86,8 +86,8 @@ LaunchedScenario scenario_from(const LaunchSource& source) {
       classes.emplace_back(ValueObject{{"model", model}, {"share", 1.0}});
     workload.set("classes", std::move(classes));
     scenario.notes.push_back(
-        fmt::format("nothing says which of the {} models gets how many of the requests: each an "
-                    "equal share; set `share` in [[workload.classes]]",
+        fmt::format("the split of requests over the {} models is unknown: equal shares assumed; "
+                    "set `share` in [[workload.classes]]",
                     scenario.models.size()));
   }
   scenario.tables.set("workload", std::move(workload));

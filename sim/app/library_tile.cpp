@@ -23,7 +23,7 @@ double rounds_of(const TiledProduct& product, int tile_m, int tile_n, int split,
 /// "1.25 rounds of tiles (2 started, 62 % full)".
 std::string filling(double rounds) {
   const double started = std::ceil(rounds);
-  return fmt::format("{:.2f} rounds of tiles ({:.0f} started, {:.0f} % full)", rounds, started,
+  return fmt::format("{:.2f} waves of tiles ({:.0f} started, {:.0f} % full)", rounds, started,
                      100 * rounds / started);
 }
 
@@ -72,7 +72,7 @@ std::string LibraryTile::text(int width) const {
       readable(time), speed(time, chosen_time), m, n, k, stages, split_k, filling(rounds),
       filling(chosen_rounds));
   if (gaps.empty()) return out;
-  TextTable table({{"what the first tile's plain loop lacks", Align::left},
+  TextTable table({{"missing from the first tile's plain loop", Align::left},
                    {"time with it", Align::right},
                    {"of cuBLAS's speed", Align::right}});
   table.add_row(

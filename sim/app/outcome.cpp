@@ -26,7 +26,7 @@ void add_outcome(CLI::App& program, Action& chosen) {
   command->add_option("--set", options->overrides, "Change a key, as table.key=value")
       ->allow_extra_args(false);
   command->add_option("--misses-max", options->misses_max,
-                      "The run may end once more requests have missed the SLO");
+                      "Let the run end once more requests than this have missed the SLO");
   command->callback([options, &chosen] {
     chosen = [options] {
       const RunOutcome outcome = outcome_of<Report>([&] {

@@ -87,16 +87,16 @@ void add_predict(CLI::App& program, Action& chosen) {
   command->add_option("--communication", options->pricing.communication,
                       "Source of collective times: model (formulas) or measured (database)");
   command->add_flag("--explain", options->pricing.explain,
-                    "Add each kernel's launches, tasks and busiest-SM cycles");
+                    "Also print each kernel's launches, tasks and busiest-SM cycles");
   command->add_option("cases", options->cases, "File of JSON lines, or - for standard input")
       ->required();
   command->footer(examples(
-      "  echo '{\"kernel\":\"gemm\",\"m\":64,\"n\":4096,\"k\":4096,\"dtype\":\"bf16\"}' |"
-      " foretoken predict --gpu h200-sxm -\n"
+      "  echo '{\"kernel\":\"gemm\",\"m\":64,\"n\":4096,\"k\":4096,\"dtype\":\"bf16\"}' | "
+      "foretoken predict --gpu h200-sxm -\n"
       "  foretoken predict --cluster h100-sxm-8 examples/kernels.jsonl\n"
       "\"cold\": false: weights and inputs are already in L2. \"framework\" (vllm, sglang, trtllm, "
-      "or pytorch for the bare launch): whose kernel is launched. Every answer repeats both, with "
-      "the kernel_source used. [predictor.stretch] of a scenario scales times by kernel.\n"
+      "or pytorch for the bare launch): whose kernel is launched. Every answer repeats both and "
+      "adds the kernel_source used. [predictor.stretch] of a scenario scales times by kernel.\n"
       "A malformed line yields {\"error\": ..., \"line\": n} and exit status 1."));
   command->callback([options, &chosen] { chosen = [options] { return predict(*options); }; });
 }

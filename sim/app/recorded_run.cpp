@@ -32,8 +32,8 @@ RecordedServer server_of(const RecordedSource& source, const ServedRun& measured
     const LaunchedScenario servers = servers_from(launched);
     if (servers.models.size() > 1) {
       throw ConfigError({launched.from},
-                        fmt::format("these servers have {}, and a recorded run is of one model: "
-                                    "name one service with --service",
+                        fmt::format("these servers serve {}, but a recorded run has one model; "
+                                    "name its service with --service",
                                     fmt::join(servers.models, " and ")));
     }
     return recorded_server(servers);
@@ -92,8 +92,8 @@ Scenario scenario_of(const RecordedSource& source, const ServedRun& measured,
   apply_changes(recorded.scenario, parse_changes(source.overrides));
   std::ranges::move(recorded.notes, std::back_inserter(notes));
   if (measured.failed > 0) {
-    notes.push_back(fmt::format("{} requests failed when the run was recorded, and are left out",
-                                measured.failed));
+    notes.push_back(
+        fmt::format("{} requests that failed during the recording are excluded", measured.failed));
   }
   return read_scenario(recorded.scenario, {".", false});
 }

@@ -47,10 +47,10 @@ SelectQuestion read_select_question(const SelectOptions& options) {
   question.dtype = read_dtype(options.dtype);
   const auto sizes = parse_sizes(options.gemm);
   if (!sizes) {
-    throw ConfigError({"--gemm"},
-                      fmt::format("'{}' is not a product; write rows x columns x depth, such as "
-                                  "4096x4096x4096 (tokens, outputs, inputs)",
-                                  options.gemm));
+    throw ConfigError(
+        {"--gemm"},
+        fmt::format("'{}' is not a GEMM; write tokens x outputs x inputs, such as 4096x4096x4096",
+                    options.gemm));
   }
   question.product = tiled_product((*sizes)[0], (*sizes)[1], (*sizes)[2], question.dtype);
   if (!options.tile.empty()) {
@@ -192,7 +192,7 @@ void print_select_explanation(const TileSelector& selector, const SelectQuestion
                               const TileChoice& choice) {
   const TileLatency& latency = choice.latency;
   const TileMachine& machine = selector.machine();
-  show("\nThe first tile: {:.0f} round{} of tiles on {:.0f} of {} units, {:.0f} slices each\n",
+  show("\nThe first tile: {:.0f} wave{} of tiles on {:.0f} of {} units, {:.0f} slices each\n",
        latency.rounds, latency.rounds == 1 ? "" : "s", latency.active, machine.units,
        latency.steps);
   TextTable table({{"", Align::left}, {"cycles", Align::right}, {"", Align::left}});
@@ -261,10 +261,11 @@ void print_select_table(const TileSelector& selector, const SelectQuestion& ques
 void print_pool(const PooledTiles& pool, const SelectOptions& options) {
   std::string text = fmt::format(
       "pool: {} tiles of {}, measured on {} shapes{}", pool.pool().tiles.size(), pool.pool().kernel,
-      pool.pool().shapes.size(), options.extends ? ", beside the model's candidates" : "");
+      pool.pool().shapes.size(), options.extends ? ", plus the model's candidates" : "");
   if (const auto held_out = pool.held_out()) {
-    text += fmt::format("; a shape left out: times {:.0f} % off, choice {:.1f} % behind the best",
-                        100 * held_out->time_error, 100 * held_out->regret);
+    text +=
+        fmt::format("; held-out shapes: times {:.0f} % off, choice {:.1f} % slower than the best",
+                    100 * held_out->time_error, 100 * held_out->regret);
   }
   show("{}\n", text);
 }
@@ -288,7 +289,7 @@ int select(const SelectOptions& options) {
 void add_select(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<SelectOptions>();
   CLI::App* command = program.add_subcommand(
-      "select", "Choose a GEMM's tile with an analytic model, without tuning");
+      "select", "Select a GEMM's tile with an analytic model, without tuning");
   command->add_option("--gpu", options->gpu, "GPU: name or TOML file")->required();
   command->add_option("--gemm", options->gemm, "Tokens x outputs x inputs, such as 4096x6144x4096")
       ->required();
@@ -298,7 +299,7 @@ void add_select(CLI::App& program, Action& chosen) {
   for (const auto& entry : models.entries()) names.push_back(entry.name);
   command->add_option(
       "--model", options->model,
-      fmt::format("Who ranks: {} (default: {}, on AMD parts {})", fmt::join(names, ", "),
+      fmt::format("Tile model: {} (default: {}; on AMD GPUs: {})", fmt::join(names, ", "),
                   default_tile_model(GpuVendor::nvidia), default_tile_model(GpuVendor::amd)));
   command->add_option("--tile", options->tile, "Evaluate this tile instead, such as 128x256x64");
   auto* const pool = command->add_option(
@@ -309,8 +310,8 @@ void add_select(CLI::App& program, Action& chosen) {
       ->needs(pool);
   command->add_option("--top", options->top, "Number of tiles to list")->check(CLI::Range(1, 100));
   command->add_flag("--explain", options->explain,
-                    "Show the cycles of each part of the best tile, Stream-K grids, and what "
-                    "is missing to cuBLAS where its launches were profiled");
+                    "Show the best tile's cycles by part, Stream-K grids, and the gap to cuBLAS "
+                    "where its launches were profiled");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(examples(
       "  foretoken select --gpu h200-sxm --gemm 4096x6144x4096\n"

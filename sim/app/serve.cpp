@@ -43,7 +43,7 @@ void tell_ready(const ServeOptions& options, std::uint16_t port) {
 void show_report(const ServeOptions& options, const ServedLive& served) {
   if (options.json) return show_data(to_json(report_value(served.report)) + "\n");
   if (options.quiet) return;
-  if (served.requests == 0) return show("No request came.\n");
+  if (served.requests == 0) return show("No requests arrived.\n");
   show("{}", report_table(served.report, shows_colour(stdout), terminal_width(stdout)));
   const Summary& late = served.lateness;
   if (late.count == 0) return;
@@ -54,7 +54,7 @@ void show_report(const ServeOptions& options, const ServedLive& served) {
 void write_record(const ServeOptions& options, const Scenario& scenario, const ServedLive& served,
                   Outputs& outputs) {
   if (served.requests_jsonl.empty()) {
-    return tell("No request completed; {} is not written\n", options.record_folder);
+    return tell("No request completed; {} was not written\n", options.record_folder);
   }
   const std::filesystem::path folder = options.record_folder;
   outputs.write(folder / "scenario.toml", to_toml(resolved_scenario(scenario)));
@@ -71,10 +71,10 @@ std::vector<std::string> names_of_models(const Scenario& scenario, const ServeOp
     return {options.served_name.empty() ? scenario.model_name : options.served_name};
   const std::vector<std::string> models = scenario.workload->models();
   if (!options.served_name.empty()) {
-    throw ConfigError({"--served-model-name"},
-                      fmt::format("names one model, and {} has {} ({}), which clients call so; "
-                                  "leave it out",
-                                  options.scenario, models.size(), fmt::join(models, ", ")));
+    throw ConfigError(
+        {"--served-model-name"},
+        fmt::format("names one model, but {} has {} ({}), which keep their own names; omit it",
+                    options.scenario, models.size(), fmt::join(models, ", ")));
   }
   return models;
 }
@@ -119,20 +119,20 @@ void add_serve(CLI::App& program, Action& chosen) {
       ->capture_default_str();
   command->add_option(
       "--served-model-name", options->served_name,
-      "Model name that clients use (default: the scenario's; of several models each "
-      "keeps its own)");
+      "Model name that clients use (default: the scenario's; several models keep their own)");
   command->add_option("--record", options->record_folder,
                       "On exit, write the served requests to this folder, for foretoken validate");
   command->add_flag("--json", options->json, "On exit, print only the JSON of report.json");
   command->add_flag("--quiet", options->quiet, "Print nothing");
-  command->footer(examples(
-      "  foretoken serve examples/quickstart.toml --port 8000\n"
-      "  curl http://127.0.0.1:8000/v1/completions -d "
-      "'{\"prompt\": \"Hello\", \"max_tokens\": 8}'\n"
-      "  foretoken serve examples/quickstart.toml --speed 10 --record served\n"
-      "Prompts count one token per 4 bytes of text, or per token id. Answers have max_tokens "
-      "tokens with\nignore_eos, otherwise lengths from the scenario's output_tokens, up to "
-      "max_tokens."));
+  command->footer(
+      examples("  foretoken serve examples/quickstart.toml --port 8000\n"
+               "  curl http://127.0.0.1:8000/v1/completions -d '{\"prompt\": \"Hello\", "
+               "\"max_tokens\": 8}'\n"
+               "  foretoken serve examples/quickstart.toml --speed 10 --record served\n"
+               "A prompt counts as one token per 4 bytes of text, or per token id. With ignore_eos "
+               "an answer has\n"
+               "max_tokens tokens, otherwise a length from the scenario's output_tokens, up to "
+               "max_tokens."));
   command->callback(
       [options, &chosen] { chosen = [options] { return serve_scenario(*options); }; });
 }

@@ -55,20 +55,20 @@ void add_step(CLI::App& program, Action& chosen) {
       ->check(above_zero());
   command
       ->add_option("--dcp", options->layout.decode_context,
-                   "Ranks of TP that share the contexts of a KV head")
+                   "Decode context parallelism: TP ranks that share the context of a KV head")
       ->check(above_zero());
   command
       ->add_option("--pcp", options->layout.prefill_context,
-                   "Groups of TP that compute a part of each prompt")
+                   "Prefill context parallelism: TP groups that each compute part of every prompt")
       ->check(above_zero());
   command->add_option("--ep", options->layout.expert, "Expert-parallel ranks")->check(above_zero());
   command
       ->add_option("--expert-gpus", options->layout.expert_gpus,
-                   "GPUs of their own for the experts (attention and FFN apart)")
+                   "Dedicated GPUs for the experts (attention-FFN disaggregation)")
       ->check(above_zero());
   command
       ->add_option("--expert-micro-batches", options->expert_micro_batches,
-                   "Parts of the batch that go back and forth between them")
+                   "Micro-batches in turn between attention and experts")
       ->check(CLI::Range(1, 64));
   command->add_option("--dtype", options->dtype,
                       "Weight format: bf16, fp8, nvfp4 ... (default: as published)");
@@ -78,11 +78,11 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--prefill", options->prefill, "Prompts: COUNTxTOKENS[@ALREADY_CACHED],...");
   command->add_option("--decode", options->decode, "Decoding sequences: COUNTxCONTEXT,...");
   command->add_option("--images", options->images,
-                      "Images that the step encodes for its prompts: COUNTxWIDTHxHEIGHT,...");
+                      "Images of the prompts that the step encodes: COUNTxWIDTHxHEIGHT,...");
   command->add_option("--audio", options->audio,
-                      "Audio clips that the step encodes for its prompts: COUNTxSECONDS,...");
+                      "Audio clips of the prompts that the step encodes: COUNTxSECONDS,...");
   command->add_flag("--encoder-data", options->encoder_by_data,
-                    "Each rank encodes some of the images and clips, not a part of each");
+                    "Split images and clips among ranks whole, instead of sharding the encoder");
   CLI::Option* drafts =
       command->add_option("--drafts", options->drafts, "Draft tokens verified per decode")
           ->check(CLI::Range(0, 64));
@@ -97,9 +97,9 @@ void add_step(CLI::App& program, Action& chosen) {
       ->check(above_zero())
       ->needs(speculate);
   CLI::Option* adapters =
-      command->add_option("--adapters", options->adapters, "Adapters (LoRA) of the sequences")
+      command->add_option("--adapters", options->adapters, "Distinct LoRA adapters in the batch")
           ->check(above_zero());
-  command->add_option("--adapter-rank", options->adapter_rank, "Rank of the adapters")
+  command->add_option("--adapter-rank", options->adapter_rank, "LoRA rank")
       ->check(CLI::Range(1, 1024))
       ->needs(adapters);
   command->add_option("--framework", options->framework,
@@ -116,12 +116,13 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--communication", options->communication,
                       "Source of collective times: model (formulas) or measured (database)");
   command->add_option("--communication-fallback", options->fallback,
-                      "Source of what was not measured: none (an error) or model");
+                      "Price of unmeasured collectives: none (an error) or model");
   command->add_option("--all-reduce", options->all_reduce,
                       "All-reduce algorithm: auto, nccl, ring, tree ...");
-  command->add_option("--expert-exchange", options->expert_exchange,
-                      "Way to experts on other ranks: auto (the framework's), sglang-0.5.9, "
-                      "all_gather, all_reduce, all_to_all, deepep ...");
+  command->add_option(
+      "--expert-exchange", options->expert_exchange,
+      "Token exchange with experts on other ranks: auto (the framework's), sglang-0.5.9, "
+      "all_gather, all_reduce, all_to_all, deepep ...");
   // A scenario says all of that itself.
   const std::vector<CLI::Option*> settings =
       command->get_options([](const CLI::Option* option) { return !option->check_name("--help"); });

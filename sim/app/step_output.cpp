@@ -216,23 +216,23 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
   show("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
        cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
   if (const Seconds hidden = hidden_time(cost); hidden > Seconds(0.0)) {
-    show("  {:.1f} us more of shared experts, hidden behind the routed ones\n",
+    show("  plus {:.1f} us of shared experts, hidden behind the routed ones\n",
          hidden.value() * 1e6);
   }
   if (cost.sides) show("  {}\n", sides_text(cost));
   show("  {}\n", circumstances.is_cold ? "cold: weights and KV cache come from DRAM"
-                                       : "warm: weights and KV cache are in the L2 where they fit");
+                                       : "warm: weights and KV cache are in L2 where they fit");
   if (circumstances.routing) {
     show("  expert routing {} ({})\n", routing_text(*circumstances.routing),
          routing_source(circumstances.routing->kind));
   }
   if (circumstances.exchange) {
-    show("  experts exchange by {}\n", exchange_text(circumstances.exchange->exchange));
+    show("  expert exchange by {}\n", exchange_text(circumstances.exchange->exchange));
     if (!circumstances.exchange->chosen_by.empty())
       show("    as {}\n", circumstances.exchange->chosen_by);
   }
   if (!cost.encoder.empty()) {
-    show("  of which encoding {} {:.1f} us; their tokens count among the prompts'\n",
+    show("  including {1:.1f} us to encode {0}, whose tokens count as prompt tokens\n",
          encoded_text(circumstances.media), time_of(cost.encoder).value() * 1e6);
   }
   if (cost.drafts.empty()) return;
@@ -242,7 +242,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
     drafting += draft.time();
     passes += draft.passes;
   }
-  show("  of which drafting {:.1f} us in {} pass{}\n", drafting.value() * 1e6, passes,
+  show("  including {:.1f} us of drafting in {} pass{}\n", drafting.value() * 1e6, passes,
        passes == 1 ? "" : "es");
 }
 

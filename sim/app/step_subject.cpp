@@ -71,14 +71,13 @@ void check_expert_gpus(const StepOptions& options) {
   if (options.layout.expert_gpus == 0) return;
   if (options.expert_exchange != "auto") {
     throw ConfigError({"--expert-exchange"},
-                      "is for experts on attention's GPUs; leave it out with --expert-gpus");
+                      "applies to experts on the attention GPUs; omit it with --expert-gpus");
   }
   if (!options.speculate.empty() || options.adapters > 0 || !options.images.empty() ||
       !options.audio.empty()) {
-    throw ConfigError(
-        {"--expert-gpus"},
-        "cannot be combined with --speculate, --adapters, --images or --audio, which are not "
-        "modelled beside it");
+    throw ConfigError({"--expert-gpus"},
+                      "cannot be combined with --speculate, --adapters, --images or --audio, which "
+                      "are not modelled with it");
   }
 }
 
@@ -170,7 +169,7 @@ StepSubject subject_of_scenario(const StepOptions& options) {
   subject.exchange = exchange_of(scenario);
   subject.nodes = nodes_of(scenario.deployment);
   if (options.adapters > 0 && !scenario.execution.lora)
-    throw ConfigError({"--adapters"}, "the scenario serves none; it needs [engine.lora]");
+    throw ConfigError({"--adapters"}, "the scenario has no adapters; it needs [engine.lora]");
   if (subject.speculation) subject.host_us += subject.speculation->host_time.value() * 1e6;
   subject.host_us *= stretch_of(scenario, "host");
   return subject;

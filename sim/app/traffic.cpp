@@ -103,7 +103,7 @@ void add_traffic(CLI::App& program, Action& chosen) {
   command->add_option("--over", options->source.over, "Time the metrics cover, such as 10min");
   command
       ->add_option("--window", options->window,
-                   "Only this part of the time that ServeGen's or Prometheus' files cover")
+                   "Use only this part of the time covered by ServeGen or Prometheus files")
       ->expected(2)
       ->type_name("FROM TO");
   add_arrival_options(*command, nullptr, options->source);

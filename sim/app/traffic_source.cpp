@@ -54,8 +54,8 @@ class TrafficTable {
     take_count("output_tokens", source_.output_tokens, output_tokens_assumed,
                "output tokens (--output-tokens)");
     if (!assumed_.empty()) {
-      notes_.push_back(
-          fmt::format("no launch line knows the traffic; assumed: {}", fmt::join(assumed_, ", ")));
+      notes_.push_back(fmt::format("a launch command does not define traffic; assumed: {}",
+                                   fmt::join(assumed_, ", ")));
     }
     return std::move(table_);
   }
@@ -107,7 +107,7 @@ class TrafficTable {
     } else if (source_.files.empty()) {
       table_.set("arrivals", "poisson");
       table_.set("rate", "1 /s");
-      assumed_.emplace_back("1 request a second (--rate)");
+      assumed_.emplace_back("1 request per second (--rate)");
     }
   }
 
@@ -152,7 +152,7 @@ void add_arrival_options(CLI::App& command, CLI::Option* of, TrafficSource& sour
   CLI::Option* users =
       command
           .add_option("--users", source.users,
-                      "Concurrent users, each of whom waits for the answer, instead of --rate")
+                      "Concurrent users, each waiting for the answer, instead of --rate")
           ->check(CLI::PositiveNumber)
           ->excludes(rate);
   CLI::Option* requests = command.add_option("--requests", source.requests, "Number of requests")

@@ -20,7 +20,7 @@ constexpr auto statistics = std::to_array<std::pair<std::string_view, double Mea
 
 std::string arrivals_text(const ObservedTraffic& traffic) {
   if (traffic.users > 0)
-    return fmt::format("{} who wait for their answers", counted(traffic.users, "user"));
+    return fmt::format("{} waiting for their answers", counted(traffic.users, "user"));
   const std::optional<double> mean = traffic.mean_rate();
   if (!mean) return "unknown";
   std::string text = brief(*mean) + " requests/s";
@@ -68,7 +68,7 @@ std::string traffic_text(const ObservedTraffic& traffic, const std::string& titl
   text += fmt::format("  {} · {}", traffic.format, counted(traffic.requests, "request"));
   if (traffic.span) text += " in " + duration(traffic.span->value());
   if (traffic.failed_requests > 0)
-    text += fmt::format(" · {} more failed or were not asked of the engine, and are left out",
+    text += fmt::format(" · {} more failed or did not reach the engine, and are excluded",
                         grouped(traffic.failed_requests));
   text = folded(text, width, 2) + "\n\n";
   text += folded("  arrivals  " + arrivals_text(traffic), width, 12) + "\n\n";
@@ -118,7 +118,7 @@ Value traffic_value(const ObservedTraffic& traffic) {
 std::string measured_text(const std::vector<MeasuredLatency>& measured, const Report& report,
                           int width, bool colour) {
   if (measured.empty()) return "";
-  TextTable table({{"beside what was measured", Align::left},
+  TextTable table({{"compared with measurements", Align::left},
                    {"", Align::left},
                    {"measured", Align::right},
                    {"simulated", Align::right},
@@ -134,7 +134,7 @@ std::string measured_text(const std::vector<MeasuredLatency>& measured, const Re
     }
   }
   return "\n" + table.text({.width = width, .colour = colour}) +
-         folded("  Measured percentiles are read from a histogram's buckets.", width, 2) + "\n";
+         folded("  Measured percentiles are interpolated in histogram buckets.", width, 2) + "\n";
 }
 
 Value measured_value(const std::vector<MeasuredLatency>& measured) {

@@ -114,10 +114,10 @@ void add_validate(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* command = program.add_subcommand(
       "validate", "Simulate a recorded run of a real server and compare it with the measurements");
-  CLI::Option* folder = command->add_option(
-      "folder", options->folder,
-      "A recorded run: a load tool's result file, or a folder with that or with requests.jsonl (or "
-      ".csv), and with what served it");
+  CLI::Option* folder =
+      command->add_option("folder", options->folder,
+                          "Recorded run: a load tool's result file, or a folder with it or "
+                          "requests.jsonl (or .csv) and what served it");
   CLI::Option* table = command->add_option(
       "--silicon", options->closed_loop.tables,
       "Instead of a folder: CSVs of servers' mean TTFT and TPOT by number of concurrent users");
@@ -144,11 +144,11 @@ void add_validate(CLI::App& program, Action& chosen) {
                       "Cluster: name or TOML file (default: the recorded GPUs)");
   CLI::Option* from =
       command->add_option("--from", options->source.launched.from,
-                          "What served it: a launch line in quotes, a script or a manifest");
+                          "What served it: a launch command in quotes, a script or a manifest");
   from->excludes(table);
   command
       ->add_option("--service", options->source.launched.service,
-                   "The one server of it that is meant")
+                   "Service to use, if --from defines several")
       ->needs(from);
   add_set_option(*command, options->source.overrides);
   command
@@ -172,7 +172,7 @@ void add_validate(CLI::App& program, Action& chosen) {
       "request with request_id, input_toks, output_toks, arrival_time, queued_ts,\n"
       "scheduled_ts, first_token_ts, last_token_ts (s). What served it: meta.json (model,\n"
       "engine_kwargs, hardware.device_name, kv_cache), the server's log (*.log) or its\n"
-      "launch line (launch.sh) beside the requests, or --from."));
+      "launch command (launch.sh) in the same folder, or --from."));
   command->callback([options, &chosen] {
     if (options->folder.empty() && options->closed_loop.tables.empty()) {
       throw CLI::RequiredError("folder");

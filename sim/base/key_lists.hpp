@@ -47,7 +47,7 @@ void expect_once(TableReader& table, std::string_view key, const S& one,
   for (const S& other : before) {
     if (other.*member != one.*member) continue;
     table.expect(key, false,
-                 fmt::format("{} is given twice; write one table with all of it", one.*member));
+                 fmt::format("{} is given twice; merge both into one table", one.*member));
   }
 }
 

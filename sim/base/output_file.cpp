@@ -128,19 +128,19 @@ int OutputFile::descriptor() const { return fileno(file_); }
 void OutputFile::finish() {
   if (std::fflush(file_) != 0 && error_ == 0) error_ = errno;
   if (error_ == 0 && !part_.empty() && fsync(descriptor()) != 0) error_ = errno;
-  if (error_ != 0) refuse("could not be written whole", error_);
+  if (error_ != 0) refuse("could not be written completely", error_);
 }
 
 void OutputFile::publish() {
   if (!part_.empty() && std::rename(part_.c_str(), place_.c_str()) != 0)
-    refuse("cannot be put in its place", errno);
+    refuse("cannot be moved into place", errno);
   part_.clear();
   std::fclose(std::exchange(file_, nullptr));
 }
 
 void OutputFile::refuse(std::string_view what, int error) const {
   throw ConfigError({path_.string()},
-                    fmt::format("{}: {}; check the path and the space", what, text_of(error)));
+                    fmt::format("{}: {}; check the path and free space", what, text_of(error)));
 }
 
 void write_file(const fs::path& path, std::string_view text) {
@@ -158,10 +158,11 @@ void Outputs::expect_new(const fs::path& path) {
   };
   if (is_direct(path)) return;
   if (const auto input = std::ranges::find_if(inputs_, same); input != inputs_.end()) {
-    throw ConfigError({path.string()},
-                      fmt::format("is read by this command{} and would be written over; name "
-                                  "another file or folder",
-                                  *input == path ? "" : fmt::format(" (as {})", input->string())));
+    throw ConfigError(
+        {path.string()},
+        fmt::format(
+            "is an input of this command{} and would be overwritten; name another file or folder",
+            *input == path ? "" : fmt::format(" (as {})", input->string())));
   }
   if (std::ranges::any_of(expected_, same)) {
     throw ConfigError({path.string()}, "would be written twice; name two files");
@@ -178,7 +179,7 @@ void Outputs::expect(const fs::path& path) {
     return fs::weakly_canonical(made, ignored) == fs::weakly_canonical(folder, ignored);
   };
   if (!fs::is_directory(folder, ignored) && std::ranges::none_of(folders_, is_made))
-    throw ConfigError({path.string()}, "its folder does not exist; make it first");
+    throw ConfigError({path.string()}, "its folder does not exist; create it first");
   expect_new(path);
 }
 
@@ -188,16 +189,18 @@ void Outputs::expect_in(const fs::path& folder, const std::vector<std::string>& 
   while (!fs::exists(fs::status(there, ignored)) && there.has_relative_path())
     there = folder_of(there.has_filename() ? there : there.parent_path());
   if (!fs::is_directory(there, ignored)) {
-    throw ConfigError({folder.string()}, fmt::format("cannot make this folder: {} is a file; name "
-                                                     "another one",
-                                                     there.string()));
+    throw ConfigError({folder.string()},
+                      fmt::format("cannot create this folder: {} is a file; name "
+                                  "another one",
+                                  there.string()));
   }
   if (access(there.c_str(), W_OK | X_OK) != 0)
     throw ConfigError({folder.string()}, "cannot write there: " + text_of(errno));
   folders_.push_back(folder);
   for (const std::string& name : names) {
     if (fs::is_directory(folder / name, ignored)) {
-      throw ConfigError({(folder / name).string()}, "is a folder where a file is to be; move it");
+      throw ConfigError({(folder / name).string()},
+                        "is a folder, but a file is to be written there; move it");
     }
     expect_new(folder / name);
   }
@@ -207,7 +210,7 @@ void Outputs::make(const fs::path& folder) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return;
   fs::create_directories(folder, error);
-  if (error) throw ConfigError({folder.string()}, "cannot make this folder: " + error.message());
+  if (error) throw ConfigError({folder.string()}, "cannot create this folder: " + error.message());
 }
 
 OutputFile& Outputs::open(const fs::path& path) {
@@ -232,7 +235,8 @@ void Outputs::publish() {
 void flush_standard_output() {
   if (std::fflush(stdout) != 0)
     throw std::runtime_error("cannot write to standard output: " + text_of(errno));
-  if (std::ferror(stdout) != 0) throw std::runtime_error("standard output did not take everything");
+  if (std::ferror(stdout) != 0)
+    throw std::runtime_error("standard output was not written completely");
 }
 
 }  // namespace foretoken

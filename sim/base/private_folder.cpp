@@ -15,9 +15,9 @@ PrivateFolder::PrivateFolder(std::string_view name) : owner_(getpid()) {
   std::string pattern =
       (std::filesystem::temp_directory_path() / fmt::format("{}-XXXXXX", name)).string();
   if (mkdtemp(pattern.data()) == nullptr) {
-    throw ConfigError({pattern}, fmt::format("cannot make this folder: {}; name another one by "
-                                             "TMPDIR",
-                                             std::generic_category().message(errno)));
+    throw ConfigError({pattern},
+                      fmt::format("cannot create this folder: {}; set TMPDIR to another one",
+                                  std::generic_category().message(errno)));
   }
   path_ = pattern;
 }

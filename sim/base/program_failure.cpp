@@ -28,7 +28,7 @@ ProgramFailure current_program_failure() {
   } catch (const std::exception& error) {
     return {1, error.what()};
   } catch (...) {
-    return {3, "internal error, please report it: an exception of no known kind"};
+    return {3, "internal error, please report it: an unknown exception"};
   }
 }
 

@@ -182,7 +182,7 @@ void TableReader::finish(const std::function<std::string(std::string_view)>& hom
     if (!owner.empty()) remedy = fmt::format("; it belongs to {}", owner);
     // Only some settings of the table bring the key with them.
     if (!name_.empty() && owner == fmt::format("[{}]", name_))
-      remedy = fmt::format("; it means nothing with the other settings (foretoken keys {})", name_);
+      remedy = fmt::format("; it has no effect with the other settings (foretoken keys {})", name_);
     diagnostics_->add(value.position, fmt::format("unknown {} '{}'{}{}", noun, key, where, remedy),
                       Mistake::slip);
   }

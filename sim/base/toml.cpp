@@ -49,7 +49,7 @@ Value convert(const toml::node& node, const std::string& source, int level = 0) 
     value.data = text->get();
   } else {
     throw ConfigError(position_of(node.source(), source),
-                      "dates and times are not used here; write a string");
+                      "dates and times are not supported here; write a string");
   }
   value.position = position_of(node.source(), source);
   return value;

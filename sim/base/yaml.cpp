@@ -203,7 +203,7 @@ std::vector<Value> parse_yaml(std::string_view text, const std::string& source) 
   } catch (const YAML::Exception& error) {
     const int line = error.mark.is_null() ? 0 : error.mark.line + 1;
     throw ConfigError({source, line, line == 0 ? 0 : error.mark.column + 1},
-                      fmt::format("this is no YAML: {}", error.msg));
+                      fmt::format("this is not YAML: {}", error.msg));
   }
   return documents;
 }

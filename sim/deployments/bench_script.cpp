@@ -34,12 +34,15 @@ class BenchWriter {
                                                                            : vllm_command();
     out_.text = fmt::format(
         "#!/usr/bin/env bash\n"
-        "# The traffic of scenario.toml against the servers of launch.sh; then what was measured "
-        "beside\n# what was predicted of it.\n"
-        "# Several replicas: put the address of what balances them.\n"
+        "# Sends the traffic of scenario.toml to the servers of launch.sh, then compares "
+        "measurement and\n"
+        "# prediction. With several replicas, set URL to their load balancer.\n"
         "set -euo pipefail\n"
         "cd \"$(dirname \"$0\")\"\n"
-        "URL=${{URL:-http://localhost:{}}}\n\n{}\n{}foretoken {}\n",
+        "URL=${{URL:-http://localhost:{}}}\n"
+        "\n"
+        "{}\n"
+        "{}foretoken {}\n",
         launcher_.port, command_lines(command, bench_width, 0), collecting_, reading_);
     return std::move(out_);
   }
@@ -102,7 +105,7 @@ class BenchWriter {
                                       "--num-prompts " + text("requests")};
     append_pace(words);
     if (arrivals_ == "gamma")
-      out_.notes.emplace_back("SGLang's client knows no bursts: its arrivals are Poisson's");
+      out_.notes.emplace_back("SGLang's client cannot send bursts: its arrivals are Poisson");
     words.insert(words.end(), {fmt::format("--seed {}", scenario_.run.seed), "--output-details",
                                "--output-file result.jsonl"});
     return words;
@@ -153,7 +156,7 @@ class BenchWriter {
       if (!is_open) source->on_finished(request->id, request->arrival);
     }
     if (has_turns)
-      out_.notes.emplace_back("traffic.jsonl has the first turn of every conversation alone");
+      out_.notes.emplace_back("traffic.jsonl has only the first turn of every conversation");
   }
 
   const Scenario& scenario_;

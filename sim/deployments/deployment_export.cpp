@@ -9,11 +9,11 @@ namespace foretoken {
 namespace {
 
 std::string readme_of(const DeploymentExport& files) {
-  std::string text = "# A deployment, as `foretoken` predicted it\n\n";
+  std::string text = "# A deployment as predicted by `foretoken`\n\n";
   for (const ExportedFile& file : files.files)
     text += fmt::format("- `{}`: {}\n", file.name, file.about);
   if (files.notes.empty()) return text;
-  text += "\n## What these files do not say\n";
+  text += "\n## Not in these files\n";
   for (const std::string& note : files.notes) text += fmt::format("- {}\n", note);
   return text;
 }
@@ -22,7 +22,7 @@ void add_bench(const Scenario& scenario, const LaunchedDeployment& deployment,
                DeploymentExport& out) {
   const BenchScript bench = bench_script(scenario, deployment);
   out.files.push_back(
-      {"bench.sh", bench.text, "the same traffic from a load tool, and then the prediction"});
+      {"bench.sh", bench.text, "the same traffic from a load tool, compared with the prediction"});
   if (!bench.traffic.empty())
     out.files.push_back({"traffic.jsonl", bench.traffic, "the requests, in Mooncake's format"});
   out.notes.insert(out.notes.end(), bench.notes.begin(), bench.notes.end());
@@ -38,7 +38,7 @@ DeploymentExport export_deployment(const Scenario& scenario) {
                        "what was simulated: `foretoken simulate scenario.toml`"});
   if (scenario.workload->has_media()) {
     out.notes.emplace_back(
-        "bench.sh sends text alone: images and audio have to be added by hand (vllm bench serve "
+        "bench.sh sends text only: add images and audio by hand (vllm bench serve "
         "has "
         "--dataset-name random-mm)");
   }
@@ -54,7 +54,7 @@ DeploymentExport export_deployment(const Scenario& scenario) {
   }
   if (deployment.has_models()) {
     out.notes.push_back(
-        fmt::format("no bench.sh: load tools ask for one model at a time; export each with --set "
+        fmt::format("no bench.sh: load tools test one model at a time; export each with --set "
                     "run.only_model={}",
                     fmt::join(served_models(scenario), " and ")));
   } else {

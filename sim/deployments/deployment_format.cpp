@@ -70,7 +70,7 @@ LaunchedDeployment parse_deployment(const std::string& text, const std::string& 
     if (!format->recognises(asked)) continue;
     LaunchedDeployment deployment = format->read(asked);
     if (!deployment.servers.empty()) return deployment;
-    throw ConfigError({source}, fmt::format("this is {}, and no server in it runs vLLM, SGLang or "
+    throw ConfigError({source}, fmt::format("this is {}, but no server in it runs vLLM, SGLang or "
                                             "TensorRT-LLM",
                                             entry.summary));
   }
@@ -85,13 +85,13 @@ LaunchedDeployment read_deployment(const std::string& line_or_path, const std::s
   const bool is_file = is_file_here(line_or_path);
   if (!is_file && line_or_path.find_first_of(" \n") == std::string::npos) {
     throw ConfigError({line_or_path},
-                      "there is no such file, and it is no launch line either: "
-                      "quote the whole line, as \"vllm serve MODEL -tp 4\"");
+                      "this is neither a file nor a launch command; quote the whole command, as "
+                      "\"vllm serve MODEL -tp 4\"");
   }
   const std::filesystem::path path = is_file ? std::filesystem::path(line_or_path) : "";
-  LaunchedDeployment deployment =
-      parse_deployment(is_file ? file_text(path, deployment_bytes_max) : line_or_path,
-                       is_file ? path.string() : "launch line", is_file ? path.parent_path() : "");
+  LaunchedDeployment deployment = parse_deployment(
+      is_file ? file_text(path, deployment_bytes_max) : line_or_path,
+      is_file ? path.string() : "launch command", is_file ? path.parent_path() : "");
   keep_service(deployment, service, is_file ? path.string() : "--service");
   return deployment;
 }

@@ -94,10 +94,9 @@ class Arguments {
       server_.model = word.text;
       return;
     }
-    throw ConfigError(word.position,
-                      fmt::format("'{}' stands alone after the model {}; a flag in front of it, or "
-                                  "quotes around it, are missing",
-                                  word.text, server_.model));
+    throw ConfigError(word.position, fmt::format("'{}' follows the model {} on its own; a flag "
+                                                 "before it or quotes around it are missing",
+                                                 word.text, server_.model));
   }
 
   void take_flag(const LaunchCommand& words) {
@@ -196,9 +195,11 @@ void read_options_file(const Launcher& launcher, const LaunchSurroundings& surro
     const std::optional<std::string> text =
         surroundings.file ? surroundings.file(file) : std::nullopt;
     if (!text) {
-      throw ConfigError(position, fmt::format("--{} names {}, which cannot be read; without it the "
-                                              "server's settings are not known",
-                                              name, file));
+      throw ConfigError(
+          position,
+          fmt::format(
+              "--{} names {}, which cannot be read; without it the server's settings are unknown",
+              name, file));
     }
     std::vector<LaunchFlag> flags;
     for (const Value& document : parse_yaml(*text, file)) {

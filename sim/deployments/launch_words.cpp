@@ -70,7 +70,7 @@ class ScriptReader {
     }
     if (++words_ > words_max) {
       throw ConfigError(word.position,
-                        fmt::format("more than {} words: this is no launch script", words_max));
+                        fmt::format("more than {} words: this is not a launch script", words_max));
     }
     if (command_.empty() && set_variable(word.text)) return;
     if (command_.empty() && word.text == "export") return;

@@ -42,7 +42,7 @@ class DraftReader {
                       std::get<std::int64_t>(drafts.table.find("tree_tokens")->data));
     }
     drafts.note = fmt::format(
-        "no launch line says how many drafts are accepted: {} is assumed of each "
+        "a launch command does not define draft acceptance: {} is assumed for each draft "
         "(engine.speculative.acceptance)",
         acceptance_assumed);
     return drafts;

@@ -23,8 +23,8 @@ std::string cluster_for(const LaunchedDeployment& deployment,
   const SourcePosition& position = deployment.servers.front().position;
   if (product.empty()) {
     throw ConfigError(position,
-                      fmt::format("nothing says which GPUs these servers run on; name the cluster, "
-                                  "as with --cluster h100-sxm-{} (`foretoken cluster list`)",
+                      fmt::format("the GPUs of these servers are unknown; name the cluster, as "
+                                  "with --cluster h100-sxm-{} (`foretoken cluster list`)",
                                   gpus));
   }
   std::ranges::replace(product, '-', ' ');
@@ -85,9 +85,8 @@ Value deployment_table(const LaunchedDeployment& deployment,
     const KvLoadFailure own = servers[i].kv_load_failure.value_or(KvLoadFailure::fail);
     if (told.value_or(own) != own) {
       notes.push_back(fmt::format(
-          "servers that decode differ in kv_load_failure_policy, and a scenario has one: {}'s {} "
-          "is "
-          "left out",
+          "decode servers differ in kv_load_failure_policy, but a scenario has one: {}'s {} is "
+          "ignored",
           deployment.servers[i].name.empty() ? "the last one" : deployment.servers[i].name,
           enum_name(own)));
       continue;
@@ -113,7 +112,7 @@ std::vector<std::string> models_of(const std::vector<ServerTables>& servers) {
 void note_gpus(const LaunchedServer& server, const ServerTables& tables,
                std::vector<std::string>& notes) {
   if (server.gpus == 0 || server.gpus * server.nodes == tables.gpus) return;
-  notes.push_back(fmt::format("{} is given {} GPUs, and its flags use {}",
+  notes.push_back(fmt::format("{} is given {} GPUs, but its flags use {}",
                               server.name.empty() ? "the server" : server.name,
                               server.gpus * server.nodes, tables.gpus));
 }

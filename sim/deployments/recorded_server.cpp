@@ -109,7 +109,7 @@ void check_names(const LaunchedServer& server, const RecordedChoices& choices) {
   }
   if (server.gpu.empty() && choices.cluster.empty()) {
     throw ConfigError(server.position,
-                      "nothing says which GPU it ran on; add \"hardware.device_name\" to meta.json "
+                      "the GPU is unknown; add \"hardware.device_name\" to meta.json "
                       "as nvidia-smi spells it, or name the cluster with --cluster");
   }
 }
@@ -187,9 +187,9 @@ RecordedServer find_recorded_server(const std::filesystem::path& folder,
     return recorded_server(launched_scenario(*launched, choices.model, choices.cluster));
   }
   throw ConfigError({folder.string()},
-                    "nothing beside the requests says what served them: add meta.json, the "
-                    "server's log (server.log) or its launch line (launch.sh), or give the line "
-                    "with --from (`foretoken validate --help`)");
+                    "the folder does not say what served the requests: add meta.json, the server's "
+                    "log (server.log) or its launch command (launch.sh), or give it with --from "
+                    "(`foretoken validate --help`)");
 }
 
 }  // namespace foretoken

@@ -68,7 +68,7 @@ class ServerWriter {
     if (here != published) {
       const std::string format = first_of(launcher_.quantizations, enum_name(here));
       if (format.empty()) {
-        note(fmt::format("no flag of {} makes {} of {}'s weights: name a checkpoint that has them",
+        note(fmt::format("{} has no flag for {} weights of {}: name a checkpoint that has them",
                          launcher_.product, enum_name(here), server_.model));
       } else {
         server_.set("quantization", format);
@@ -91,14 +91,14 @@ class ServerWriter {
     if (shares && !flags.attention.empty()) server_.set(flags.attention, true);
     set_experts();
     if (shares && flags.data.empty() && layout.tensor > 1)
-      note(fmt::format("{}'s attention ranks have one GPU each, and the scenario's {}",
+      note(fmt::format("{}'s attention ranks have one GPU each, the scenario's have {}",
                        launcher_.product, layout.tensor));
     if (!shares || flags.exchange.empty()) return;
     const std::string& exchange = scenario_.deployment.expert_exchange;
     if (exchange == "auto") return;
     const std::string there = first_of(flags.exchanges, exchange);
     if (there.empty()) {
-      note(fmt::format("no flag of {} says expert_exchange = {}", launcher_.product, exchange));
+      note(fmt::format("{} has no flag for expert_exchange = {}", launcher_.product, exchange));
     } else {
       server_.set(flags.exchange, there);
     }
@@ -108,7 +108,7 @@ class ServerWriter {
     const LayoutFlags& flags = launcher_.layout;
     const ParallelLayout& layout = scenario_.deployment.layout;
     if (layout.expert_gpus > 0)
-      note(fmt::format("no flag of {} says expert_gpus", launcher_.product));
+      note(fmt::format("{} has no flag for expert_gpus", launcher_.product));
     if (layout.expert < 2) return;
     if (layout.experts_by_load) set_balance();
     if (!flags.is_expert_switch) {
@@ -116,7 +116,7 @@ class ServerWriter {
     } else if (layout.expert == layout.stage_ranks()) {
       server_.set(flags.experts, true);
     } else {
-      note(fmt::format("{} spreads experts over all {} ranks or none, and the scenario over {}",
+      note(fmt::format("{} spreads experts over all {} ranks or none, the scenario over {}",
                        launcher_.product, layout.stage_ranks(), layout.expert));
     }
   }
@@ -125,7 +125,7 @@ class ServerWriter {
     const LayoutFlags& flags = launcher_.layout;
     const int copies = scenario_.deployment.layout.redundant_experts;
     if (flags.balance.empty()) {
-      note(fmt::format("no flag of {} says balance_experts", launcher_.product));
+      note(fmt::format("{} has no flag for balance_experts", launcher_.product));
       return;
     }
     server_.set(flags.balance, true);
@@ -152,7 +152,7 @@ class ServerWriter {
       const bool is_default = usual != nullptr ? same(*usual, value) : is_nothing(value);
       if (value.is_array() && is_default) continue;
       if (!set_key(key, value, is_default) && !is_default) {
-        note(fmt::format("no flag of {} says [engine] {} = {}", launcher_.product, key,
+        note(fmt::format("{} has no flag for [engine] {} = {}", launcher_.product, key,
                          launch_value_text(value)));
       }
     }
@@ -217,9 +217,9 @@ class ServerWriter {
     if (!drafts.model_name.empty()) config.set(flags.model, id.empty() ? drafts.model_name : id);
     if (drafts.method == DraftMethod::eagle && drafts.model_name.empty())
       note(fmt::format("name the draft head's checkpoint as {}", flags.model));
-    note("which share of drafts is accepted, the server will tell; no flag says it");
+    note("draft acceptance has no flag; the server will report it");
     if (drafts.is_tree() && flags.topk.empty())
-      note(fmt::format("{} drafts chains here; the tree is left out", launcher_.product));
+      note(fmt::format("{} drafts chains; the tree is omitted", launcher_.product));
     if (!flags.config.empty()) {
       server_.set(flags.config, config);
       return;
@@ -236,7 +236,7 @@ class ServerWriter {
     const LoraSettings& lora = *scenario_.execution.lora;
     const AdapterFlags& flags = launcher_.adapters;
     if (flags.serves.empty())
-      return note(fmt::format("adapters (LoRA) of {} are set by hand", launcher_.product));
+      return note(fmt::format("set LoRA adapters of {} by hand", launcher_.product));
     server_.set(flags.serves, true);
     server_.set(flags.on_gpu, lora.adapters_max);
     if (lora.host_adapters > 0) server_.set(flags.on_host, lora.host_adapters);
@@ -253,7 +253,7 @@ class ServerWriter {
   void set_host_memory() {
     if (scenario_.engine.kv_store)
       note(
-          "a store for KV blocks is LMCache's, Mooncake's or HiCache's to set; write its "
+          "a store for KV blocks is configured in LMCache, Mooncake or HiCache; write its "
           "configuration by hand");
     const double bytes = scenario_.engine.host_kv.value();
     if (bytes <= 0) return;
@@ -275,7 +275,7 @@ class ServerWriter {
       const HandoffSettings& handoff = scenario_.deployment.handoff;
       server_.set("kv_transfer_config", kv_transfer_config(server_.role, handoff));
     } else {
-      note(fmt::format("which part it has, {} learns from its orchestrator", launcher_.product));
+      note(fmt::format("{} learns its role from its orchestrator", launcher_.product));
     }
   }
 

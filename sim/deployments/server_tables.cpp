@@ -83,7 +83,7 @@ class TableFiller {
     out_.engine.set("version", version);
     if (version == server_.version) return;
     out_.notes.push_back(fmt::format(
-        "it is {} {}, and the preset {} describes {} to {}; taken as {}", preset.product,
+        "it is {} {}, but the preset {} describes {} to {}; treated as {}", preset.product,
         server_.version, preset.name, preset.oldest, preset.newest, version));
   }
 
@@ -152,7 +152,7 @@ class TableFiller {
     if (value != nullptr) {
       tell_set(flag, "deployment", key, *value);
     } else {
-      tell(flag, FlagFate::no_effect, "nothing, with this model and layout");
+      tell(flag, FlagFate::no_effect, "not with this model and layout");
     }
   }
 
@@ -219,7 +219,7 @@ class TableFiller {
       const Value* given = server_.find(flag);
       if (given != nullptr && !serves)
         return tell(flag, FlagFate::no_effect,
-                    fmt::format("nothing, without {}", launcher_.spelt(flags.serves)));
+                    fmt::format("only with {}", launcher_.spelt(flags.serves)));
       if (given == nullptr && usual == 0) return;
       table.set(key, number(flag, usual));
       if (given != nullptr) tell_set(flag, "engine.lora", key, *table.find(key));
@@ -232,9 +232,9 @@ class TableFiller {
     out_.engine.set("lora", std::move(table));
     tell(flags.serves, FlagFate::set, "[engine.lora]");
     if (server_.find(flags.names) != nullptr)
-      tell(flags.names, FlagFate::not_modelled, "not taken over: set it as [workload.adapters]");
+      tell(flags.names, FlagFate::not_modelled, "not imported: set it as [workload.adapters]");
     out_.notes.push_back(
-        "which adapters requests ask for, no flag says: add [workload.adapters] with their count");
+        "no flag defines which adapters requests use: add [workload.adapters] with their count");
   }
 
   void fill_encoder() {
@@ -247,7 +247,7 @@ class TableFiller {
                                         launch_value_text(*given)));
     }
     if (!model_.takes_media())
-      return tell(flag, FlagFate::no_effect, "nothing, since the model takes no images or audio");
+      return tell(flag, FlagFate::no_effect, "the model takes no images or audio");
     Value table;
     table.set("parallel", *text);
     out_.engine.set("encoder", std::move(table));
@@ -261,15 +261,15 @@ class TableFiller {
     const EngineFlag* known = launcher_.preset.find_flag(flag.name);
     if (known == nullptr) return tell_unknown(flag.name);
     if (!known->no_effect.empty())
-      return tell(flag.name, FlagFate::no_effect, "nothing, " + known->no_effect);
+      return tell(flag.name, FlagFate::no_effect, "" + known->no_effect);
     if (known->is_elsewhere()) {
       return tell(flag.name, FlagFate::not_modelled,
-                  fmt::format("not taken over: set it as {}", known->key));
+                  fmt::format("not imported: set it as {}", known->key));
     }
     std::string problem;
     const std::optional<Value> here = known->value_here(flag.value, problem);
     if (!problem.empty()) fail(flag.value.position, launcher_.spelt(flag.name) + " " + problem);
-    if (!here) return tell(flag.name, FlagFate::no_effect, "nothing, since it is off");
+    if (!here) return tell(flag.name, FlagFate::no_effect, "off");
     Value value = *here;
     value.position = flag.value.position;
     out_.engine.set(known->key, value);
@@ -282,8 +282,8 @@ class TableFiller {
     for (const auto& [name, why] : launcher_.matters) known.push_back(name);
     const std::string_view nearest = nearest_name(flag, known);
     tell(flag, FlagFate::unknown,
-         nearest.empty() ? "not known here; whether it matters, nobody can say"
-                         : fmt::format("not known here; did you mean {}?",
+         nearest.empty() ? "unknown flag: its effect is not modelled"
+                         : fmt::format("unknown flag; did you mean {}?",
                                        launcher_.spelt(std::string(nearest))));
   }
 
@@ -324,7 +324,7 @@ class TableFiller {
     const std::string text = launch_value_text(flag.value);
     if (known != nullptr && known->key == "[model] kv_dtype") {
       if (text == "auto") {
-        tell(flag.name, FlagFate::no_effect, "nothing: it is the default");
+        tell(flag.name, FlagFate::no_effect, "the default");
         return true;
       }
       return set_format(flag.name, "kv_dtype", second_of(launcher_.kv_dtypes, text));
@@ -335,7 +335,7 @@ class TableFiller {
       const bool is_usual = text == "auto" || text == "bfloat16" || text == "half" ||
                             text == "float16" || text == "bf16";
       tell(flag.name, is_usual ? FlagFate::no_effect : FlagFate::not_modelled,
-           is_usual ? "nothing: activations have 16 bits" : "activations have 16 bits here");
+           is_usual ? "activations have 16 bits anyway" : "activations have 16 bits here");
       return true;
     }
     return false;
@@ -343,8 +343,7 @@ class TableFiller {
 
   bool set_format(const std::string& flag, const std::string& key, const std::string& format) {
     if (format.empty()) {
-      tell(flag, FlagFate::not_modelled,
-           fmt::format("a format that is not known here; set [model] {}", key));
+      tell(flag, FlagFate::not_modelled, fmt::format("an unknown format; set [model] {}", key));
       return true;
     }
     const bool is_published =

@@ -76,7 +76,7 @@ CommSettings KernelPricer::settings_of(const KernelCase& asked) const {
   }
   settings.all_reduce = engine_all_reduce(asked.algorithm, framework, asked.framework_version);
   if (!is_all_reduce_name(settings.all_reduce)) {
-    throw ConfigError({}, fmt::format("framework_version: '{}' is no version, as in \"0.14.1\"",
+    throw ConfigError({}, fmt::format("framework_version: '{}' is not a version such as \"0.14.1\"",
                                       asked.framework_version));
   }
   const auto protocol = parse_enum<NcclProtocol>(asked.nccl_protocol);
@@ -97,7 +97,7 @@ Prediction KernelPricer::price_collective(const Collective& collective, const Ke
       group_links(*cluster_, spread_group(*cluster_, collective.ranks, asked.nodes));
   const CommSettings settings = settings_of(asked);
   if (!may_all_reduce(settings.all_reduce, links, settings.parameters)) {
-    throw ConfigError({}, fmt::format("algorithm: '{}' does not serve {} ranks on {} node(s) of "
+    throw ConfigError({}, fmt::format("algorithm: '{}' does not support {} ranks on {} node(s) of "
                                       "cluster '{}'",
                                       asked.algorithm, links.ranks, links.nodes, cluster_->name));
   }

@@ -48,12 +48,12 @@ void take_text(CompletionRequest& request, std::string_view prompt, int block_to
 }
 
 void take_ids(CompletionRequest& request, const ValueArray& ids, int block_tokens) {
-  if (ids.empty()) throw bad_request("prompt: holds no tokens");
+  if (ids.empty()) throw bad_request("prompt: must not be empty");
   request.prompt_tokens = static_cast<std::int64_t>(ids.size());
   Fingerprint all_before;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto* id = std::get_if<std::int64_t>(&ids[i].data);
-    if (id == nullptr) throw bad_request(fmt::format("prompt: token {} is no integer", i));
+    if (id == nullptr) throw bad_request(fmt::format("prompt: token {} is not an integer", i));
     all_before.add(static_cast<std::uint64_t>(*id));
     if ((i + 1) % static_cast<std::size_t>(block_tokens) == 0)
       request.prefix_hashes.push_back(all_before.value());
@@ -70,7 +70,7 @@ void take_prompt(CompletionRequest& request, const Value& prompt, int block_toke
   const bool is_batch = !list->empty() && (list->front().is_string() || list->front().is_array());
   if (!is_batch) return take_ids(request, *list, block_tokens);
   if (list->size() > 1) {
-    throw bad_request("prompt: several prompts in one request are not served; send one each");
+    throw bad_request("prompt: one request takes one prompt; send several separately");
   }
   take_prompt(request, list->front(), block_tokens);
 }

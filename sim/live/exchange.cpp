@@ -18,7 +18,7 @@ RequestRefused refusal(const RequestRecord& record) {
     case FailureReason::kv_cache:
       return bad_request(length + " are more than the KV cache of a replica holds");
     case FailureReason::step_tokens:
-      return bad_request("The prompt is longer than a step of the engine takes");
+      return bad_request("The prompt does not fit in one step of the engine");
     case FailureReason::tenant_limit:
       return rejected("The tenant's rate limit is reached; try again later");
     case FailureReason::shed:
@@ -30,7 +30,7 @@ RequestRefused refusal(const RequestRecord& record) {
   }
   if (record.status == RequestStatus::rejected)
     return rejected("The queue is full; try again later");
-  return {503, "ServiceUnavailableError", "No replica is there to serve the request"};
+  return {503, "ServiceUnavailableError", "No replica is available to serve the request"};
 }
 
 }  // namespace

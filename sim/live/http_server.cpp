@@ -80,8 +80,8 @@ class HttpServer::Impl {
     error_code error;
     const asio::ip::address address = asio::ip::make_address(host, error);
     if (error) {
-      throw ConfigError({"--host"}, fmt::format("'{}' is no IP address; 127.0.0.1 serves this "
-                                                "machine alone, 0.0.0.0 every network it is on",
+      throw ConfigError({"--host"}, fmt::format("'{}' is not an IP address; 127.0.0.1 serves this "
+                                                "machine only, 0.0.0.0 all of its networks",
                                                 host));
     }
     const tcp::endpoint endpoint(address, port);

@@ -12,7 +12,7 @@ const Keys<SloTargets::Class>& class_keys() {
       {"priority",
        &S::priority,
        {.required = true},
-       "Whose requests: their priority, of [[workload.priorities]] or a trace."},
+       "Priority of these requests, from [[workload.priorities]] or a trace."},
       {"ttft",
        &S::ttft,
        {.range = positive, .fallback = "slo.ttft"},
@@ -79,7 +79,7 @@ const Keys<SloTargets>& slo_keys() {
        &S::tpot,
        {.range = positive},
        "Longest acceptable time per output token: the mean of a request after its first token. 50 "
-       "ms keep ahead of a reader."},
+       "ms keeps ahead of a reader."},
       {"e2e",
        &S::e2e,
        {.range = positive},
@@ -89,12 +89,12 @@ const Keys<SloTargets>& slo_keys() {
        // Who writes 0.99 means 99 %.
        {.range = between(1, 100, "is in per cent of the requests: from 1 to 100, as 99"),
         .unit = "% of requests"},
-       "Share of the requests that must meet every target given above for the SLO to hold; a "
-       "request that fails or is rejected misses it."},
+       "Share of the requests that must meet every target above for the SLO to be met; a request "
+       "that fails or is rejected misses it."},
       {{.name = "classes",
         .type = "list of tables",
         .fallback = "not set (the same for all)",
-        .meaning = "Targets of single priorities in place of those above: [[slo.classes]]."},
+        .meaning = "Targets of single priorities, instead of those above: [[slo.classes]]."},
        read_classes,
        [](const S& targets) -> std::optional<Value> {
          if (targets.classes.empty()) return std::nullopt;

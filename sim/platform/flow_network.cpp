@@ -14,10 +14,9 @@ namespace {
 constexpr double flow_size_max = 0x1p44;  // B, as SimGrid counts (sim/platform/simgrid)
 
 [[noreturn]] void throw_not_loaded() {
-  throw std::runtime_error(
-      fmt::format("cannot load SimGrid, which carries what crosses the network: {}; install "
-                  "libsimgrid and Foretoken again",
-                  dlerror()));
+  throw std::runtime_error(fmt::format(
+      "cannot load SimGrid, which simulates the network: {}; reinstall libsimgrid and Foretoken",
+      dlerror()));
 }
 
 /// The module's function that starts SimGrid. The module stays loaded, and keeps its symbols to

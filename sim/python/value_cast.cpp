@@ -16,7 +16,7 @@ Value object_value(const py::dict& members, const std::string& name) {
   Value value;
   for (const auto& [key, member] : members) {
     if (!py::isinstance<py::str>(key)) {
-      throw ConfigError({name}, "has a key that is no string: " + std::string(py::repr(key)));
+      throw ConfigError({name}, "has a key that is not a string: " + std::string(py::repr(key)));
     }
     const auto text = key.cast<std::string>();
     if (!member.is_none()) value.set(text, value_of(member, name + "." + text));

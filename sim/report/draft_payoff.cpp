@@ -25,9 +25,9 @@ std::string DraftPayoff::sentence() const {
     return step.sequences > *pays_below && step.speculative_ms < step.plain_ms;
   });
   if (*pays_below == 1) {
-    return pays_again ? fmt::format("Speculation pays in larger steps alone ({}).", contexts)
-                      : fmt::format("Speculation never pays: one sequence alone gets no more ({}).",
-                                    contexts);
+    return pays_again
+               ? fmt::format("Speculation pays in larger steps only ({}).", contexts)
+               : fmt::format("Speculation never pays, not even for one sequence ({}).", contexts);
   }
   return fmt::format("Speculation pays in steps of fewer than {} sequences{} ({}).",
                      grouped(*pays_below), pays_again ? ", and again in larger ones" : "",

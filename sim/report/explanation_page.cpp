@@ -56,19 +56,20 @@ class ExplanationPage {
     tiles.push_back({asked_text(explanation_.question), brief(explanation_.value_ms), "ms",
                      with_interval(whole_text(explanation_.question.metric))});
     tiles.push_back(
-        {explanation_.question.request ? "Request" : "Stands for it", fmt::format("{}", row.id), "",
+        {explanation_.question.request ? "Request" : "Representative request",
+         fmt::format("{}", row.id), "",
          fmt::format("{} · {} prompt and {} output tokens", milliseconds(phase_.whole_s),
                      grouped(row.prompt_tokens), grouped(row.output_tokens))});
     const std::vector<CauseSeconds> causes = ranked(phase_.parts);
     if (!causes.empty()) {
       const auto& [cause, seconds] = causes.front();
-      tiles.push_back({"Most of it", percent(share(seconds)), "",
+      tiles.push_back({"Largest part", percent(share(seconds)), "",
                        fmt::format("{}, {}", cause_text(cause), milliseconds(seconds))});
     }
     if (const auto most = std::ranges::max_element(phase_.kernels, {}, &BoundTime::seconds);
         most != phase_.kernels.end()) {
       tiles.push_back(
-          {"GPUs meanwhile", spelled(most->family), "",
+          {"GPUs in that time", spelled(most->family), "",
            fmt::format("bound by {}, {}", spelled(most->bound), milliseconds(most->seconds))});
     }
     if (!explanation_.relaxed.empty()) {
@@ -116,7 +117,7 @@ class ExplanationPage {
                 tokens);
     };
     if (explanation_.question.metric == LatencyMetric::e2e)
-      add_phase("All of it", "arrival to last token", phase_, 1);
+      add_phase("End to end", "arrival to last token", phase_, 1);
     if (explanation_.question.metric == LatencyMetric::tpot) {
       after();
       first();

@@ -22,12 +22,12 @@ std::string summary(const GapReport& report, const Ink& ink) {
                            ? 0
                            : static_cast<double>(below) / static_cast<double>(report.points.size());
   std::string text = fmt::format(
-      "{} against the ceiling, which the best fifth of comparable launches reach\n{} ({}) are more "
-      "than {:.2f} of efficiency below it\n",
+      "{} compared with the ceiling that the best fifth of comparable launches reach\n"
+      "{} ({}) are more than {:.2f} in efficiency below it\n",
       counted(static_cast<std::int64_t>(report.points.size()), "measured point"),
       ink.strong(grouped(below)), percent(share), report.threshold);
   if (report.without_ceiling > 0) {
-    text += ink.quiet(fmt::format("{} left out: {}\n", grouped(report.without_ceiling),
+    text += ink.quiet(fmt::format("{} excluded: {}\n", grouped(report.without_ceiling),
                                   report.without_ceiling_why));
   }
   return text;

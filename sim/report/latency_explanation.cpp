@@ -44,7 +44,7 @@ class ExplanationText {
       text +=
           fmt::format("  {} of {} is {}", metric_text(question.metric), who, ink_.strong(value));
     } else {
-      text += fmt::format("  p{:g} of {} is {}; {} stands for it with {}", question.percentile,
+      text += fmt::format("  p{:g} of {} is {}; represented by {} with {}", question.percentile,
                           metric_text(question.metric), ink_.strong(value), who,
                           milliseconds(phase_.whole_s / divisor_));
     }

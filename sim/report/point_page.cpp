@@ -61,7 +61,7 @@ std::string point_page(const PointReport& report, const std::string& version) {
     notes.push_back(fmt::format("{} not simulated: {}", counted(count, "point"), reason));
   }
   for (const auto& [reason, count] : report.reasons_left_out()) {
-    notes.push_back(fmt::format("{} left out: {}", counted(count, "row"), reason));
+    notes.push_back(fmt::format("{} excluded: {}", counted(count, "row"), reason));
   }
   page.tiles({{"TPOT, median error", fmt::format("{:.1f}", 100 * median_size(tpot)), "%",
                counted(std::ssize(tpot), "test point")},

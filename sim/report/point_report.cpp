@@ -126,8 +126,8 @@ std::string unclear_text(const PointReport& report) {
   if (unclear == 0) return "";
   const PointStatistics found = statistics_of(all);
   return fmt::format(
-      "  unclear: rows of one configuration differ by more than 1.5 times, so that some must have\n"
-      "  drafted tokens, and none says which; test points with them: TPOT {} %, TTFT {} %\n",
+      "  unclear: rows of one configuration differ by more than 1.5x, so some must have used\n"
+      "  speculative decoding, but none says which; test points with them: TPOT {} %, TTFT {} %\n",
       percent_text(found.tpot.median), percent_text(found.ttft.median));
 }
 
@@ -184,7 +184,7 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
                         reason);
   }
   for (const auto& [reason, count] : report.reasons_left_out()) {
-    text += fmt::format("\n  {} left out: {}\n", counted(count, "row"), reason);
+    text += fmt::format("\n  {} excluded: {}\n", counted(count, "row"), reason);
   }
   return text;
 }

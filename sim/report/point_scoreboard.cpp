@@ -92,37 +92,41 @@ std::string left_out_text(const PointReport& report) {
   for (const auto& [reason, count] : report.failures())
     text += fmt::format("- {} not simulated: {}\n", counted(count, "point"), reason);
   for (const auto& [reason, count] : report.reasons_left_out())
-    text += fmt::format("- {} left out: {}\n", counted(count, "row"), reason);
+    text += fmt::format("- {} excluded: {}\n", counted(count, "row"), reason);
   return text.empty() ? "Nothing.\n" : text;
 }
 
 constexpr const char* introduction =
     "# Whole servers: the scoreboard\n"
-    "Servers measured under a fixed number of users, and the same simulated. Written by\n"
-    "`foretoken validate --silicon FILE ... --scoreboard FILE`; what is assumed of the servers is "
+    "Servers under a fixed number of users, measured and simulated. Written by\n"
+    "`foretoken validate --silicon FILE ... --scoreboard FILE`; assumptions about the servers are "
     "in\n"
-    "`examples/servers/public.toml`. Errors in per cent: the median and the mean of their sizes, "
-    "the\n"
-    "median with its sign (bias), and how many measured values lie within the 90 % interval.\n"
-    "**Calibration** points were looked at when settings were chosen; **test** points were not.\n"
-    "**Unclear** are rows of one configuration that differ by more than 1.5 times in TPOT, of "
+    "`examples/servers/public.toml`. Errors in per cent: median and mean absolute error, median "
+    "signed\n"
+    "error (bias), and the share of measured values within the 90 % interval.\n"
+    "**Calibration** points were used to choose settings; **test** points were not.\n"
+    "**Unclear** points are rows of one configuration whose TPOT differs by more than 1.5x, of "
     "models\n"
-    "that can draft their own tokens: some did, and no row says which.\n\n";
+    "that can draft their own tokens: some did, but no row says which.\n"
+    "\n";
 
 constexpr const char* peers =
-    "## Beside others\n"
-    "What two other simulators publish of their errors on InferenceX's database, means:\n\n"
-    "| | points | TPOT mean | TTFT mean |\n|---|--:|--:|--:|\n"
+    "## Other simulators\n"
+    "Mean errors that two other simulators publish on InferenceX's database:\n"
+    "\n"
+    "| | points | TPOT mean | TTFT mean |\n"
+    "|---|--:|--:|--:|\n"
     "| AISimulate (its daily campaign: 7 models, H100 to GB300) | 725 | 28 | 77 |\n"
     "| BLIS, vLLM, where the configuration was measured | - | 12 | 31 |\n"
     "| BLIS, vLLM, where it was not | - | 18 | 23 |\n";
 
 constexpr const char* difference =
-    "\nThe rows are not the same ones: theirs are newer and reach GB300, ours leave out the rows "
-    "that\n"
-    "settings were chosen on, and hold servers that others than InferenceX measured. Means are led "
-    "by\n"
-    "the rows where a queue tipped over on one side only.\n\n";
+    "\n"
+    "The rows differ: theirs are newer and include GB300; ours exclude the rows used to choose\n"
+    "settings and include servers that InferenceX did not measure. Rows where a queue built up "
+    "only in\n"
+    "the measurement or only in the simulation dominate the means.\n"
+    "\n";
 
 }  // namespace
 
@@ -140,7 +144,7 @@ std::string point_scoreboard(const PointReport& report) {
   text += "## By GPU\n" + table_by(report, "GPU", [](const auto& point) { return point.gpu; });
   text += "## By users\n" + table_by(report, "users", users_text);
   text += "## By kind of server\n" + table_by(report, "server", [](const auto& point) {
-            return point.is_disaggregated ? std::string("prefill and decode apart")
+            return point.is_disaggregated ? std::string("prefill and decode disaggregated")
                                           : std::string("one pool");
           });
   return text + "## Not in these tables\n" + left_out_text(report);

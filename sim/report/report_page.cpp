@@ -81,7 +81,7 @@ void add_tiles(ReportPage& page, const Report& report) {
       targets += (targets.empty() ? "" : " · ") + target;
     }
     tiles.push_back({"SLO met by", attained(slo.attainment), "% of requests",
-                     fmt::format("{} · {:g} % wanted · {}", slo.met ? "enough" : "too few",
+                     fmt::format("{} · {:g} % required · {}", slo.met ? "enough" : "too few",
                                  slo.percentile, targets),
                      slo.met ? PageTile::Tone::good : PageTile::Tone::bad});
   }
@@ -90,8 +90,8 @@ void add_tiles(ReportPage& page, const Report& report) {
     for (const RequestGroup& group : *groups) tiles.push_back(group_tile(group, report));
   }
   if (report.fairness) {
-    tiles.push_back({"Fairness", fmt::format("{:.3f}", *report.fairness), "of 1",
-                     "Jain's index of what each tenant got"});
+    tiles.push_back(
+        {"Fairness", fmt::format("{:.3f}", *report.fairness), "of 1", "Jain's index over tenants"});
   }
   for (const auto& [name, table, row] : {std::tuple("TTFT", "ttft_ms", report.ttft_ms),
                                          std::tuple("TPOT", "tpot_ms", report.tpot_ms),
@@ -130,7 +130,7 @@ void add_tiles(ReportPage& page, const Report& report) {
                                grouped(report.batch_max))});
   if (report.energy_j_per_token) {
     tiles.push_back({"Energy", brief(*report.energy_j_per_token), "J/token",
-                     report.energy ? brief(report.energy->per_request_j) + " J a request" : ""});
+                     report.energy ? brief(report.energy->per_request_j) + " J per request" : ""});
   }
   page.tiles(tiles);
 }
@@ -165,7 +165,7 @@ void add_timelines(ReportPage& page, const Report& report) {
   add("Queue", "requests waiting", &TimelinePoint::waiting);
   add("KV cache in use", "share of blocks", &TimelinePoint::kv_used, true);
   add("Throughput", "output tokens/s", &TimelinePoint::output_tokens_per_s);
-  if (report.fleet) add("Replicas", "replicas that serve", &TimelinePoint::replicas);
+  if (report.fleet) add("Replicas", "serving replicas", &TimelinePoint::replicas);
 }
 
 /// What time that no kernel's price explains went to.
@@ -265,7 +265,7 @@ void add_roofline(ReportPage& page, const Report& report) {
       series.x.push_back(point.flops_per_byte);
       series.y.push_back(point.flops_per_s / 1e12);
       series.size.push_back(point.share / largest);
-      series.notes.push_back(fmt::format("{}: {} · {} us a call · bound by {} · {} of the time",
+      series.notes.push_back(fmt::format("{}: {} · {} us per call · bound by {} · {} of the time",
                                          point.role, point.shape, brief(point.us_a_call),
                                          point.bound, percent(point.share)));
     }
@@ -280,7 +280,7 @@ void add_intervals(ReportPage& page, const Report& report) {
   page.section(
       "90 % intervals of the figures",
       fmt::format(
-          "Each figure lies within with probability {} if step times are off by as much as on "
+          "Each figure lies in its interval with probability {} if step-time errors are as on "
           "held-out data: ± {}. {}",
           fmt::format("{:.0f} %", 100 * interval_confidence),
           percent(report.step_error.half_width(interval_confidence)),
@@ -366,10 +366,10 @@ void add_memory(ReportPage& page, const std::string& title, const std::vector<Na
 void add_run(ReportPage& page, const Report& report) {
   add_timelines(page, report);
   add_time(page, report);
-  add_memory(page, "Memory of one GPU", report.memory_bytes);
+  add_memory(page, "Memory per GPU", report.memory_bytes);
   if (report.sides) {
     page.notes({fmt::format("Experts apart: {}.", fmt::join(side_parts(*report.sides), " · "))});
-    add_memory(page, "Memory of one of the experts' GPUs", report.sides->memory_bytes);
+    add_memory(page, "Memory per expert GPU", report.sides->memory_bytes);
   }
   add_roofline(page, report);
   add_request_table(page, report);

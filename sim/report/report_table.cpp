@@ -136,7 +136,7 @@ class ReportText {
     };
     if (requests.arrived == 0)
       warnings.push_back(
-          ink_.warning("no request counts: none arrived after the warm-up; lower run.warmup"));
+          ink_.warning("no request is counted: none arrived after the warm-up; lower run.warmup"));
     for (const NamedCount& reason : requests.failed_by) {
       warn(reason.count, "request", fmt::format("failed: {}", failure_text(reason.name)));
     }
@@ -259,7 +259,7 @@ class ReportText {
     }
     if (report_.energy_j_per_token) {
       std::vector<std::string> parts = {brief(*report_.energy_j_per_token) + " J per output token"};
-      if (report_.energy) parts.push_back(brief(report_.energy->per_request_j) + " J a request");
+      if (report_.energy) parts.push_back(brief(report_.energy->per_request_j) + " J per request");
       result += facts("energy", parts);
     }
     return result;
@@ -294,12 +294,12 @@ class ReportText {
                                       readable(Bytes(transfers.bytes)) + " in total",
                                       readable(Bytes(each)) + " each"};
     if (transfers.local > 0)
-      parts.push_back(grouped(transfers.local) + " prompts computed where they are decoded");
+      parts.push_back(grouped(transfers.local) + " prompts prefilled on decode replicas");
     if (transfers.kept.value_or(0) > 0)
-      parts.push_back(grouped(*transfers.kept) + " sent again after decode replicas failed");
+      parts.push_back(grouped(*transfers.kept) + " resent after decode replicas failed");
     if (transfers.recomputed.value_or(0) > 0)
       parts.push_back(grouped(*transfers.recomputed) +
-                      " computed where they are decoded after prefill replicas failed");
+                      " recomputed on decode replicas after prefill replicas failed");
     result += '\n' + facts("KV transfers", parts);
     result += facts("  taking", {times(transfers.transfer_ms)});
     result += facts("  after prefill", {times(transfers.exposed_ms)});

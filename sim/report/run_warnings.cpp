@@ -46,9 +46,9 @@ std::string starved_prompts(const Report& report) {
   });
   if (starved == 0 || report.batch_max < 2) return "";
   return fmt::format(
-      "{} {} so long that a step of {} tokens has no room for the decodes beside it: TensorRT-LLM "
-      "lets them in when nothing else runs. Raise engine.batch_tokens_max above the longest prompt "
-      "plus engine.sequences_max, or set engine.chunked_prefill = true",
+      "{} {} so long that a step of {} tokens has no room for decodes: TensorRT-LLM admits them "
+      "only when nothing else runs. Raise engine.batch_tokens_max above the longest prompt plus "
+      "engine.sequences_max, or set engine.chunked_prefill = true",
       grouped(starved), starved == 1 ? "prompt is" : "prompts are", grouped(*tokens));
 }
 
@@ -56,12 +56,11 @@ std::string edge_of_capacity(const Report& report) {
   if (!is_at_edge(report)) return "";
   const bool is_simulated = report.intervals && report.intervals->is_simulated;
   return fmt::format(
-      "the GPUs are busy {:.1f} % of the time, and requests queue: at this edge a few per cent of "
-      "load or of prices "
-      "move latencies many times as far; {}",
+      "the GPUs are busy {:.1f} % of the time and requests queue: this close to saturation, a few "
+      "per cent more load or step time can multiply latencies; {}",
       100 * report.gpu_busy,
-      is_simulated ? "the 90 % intervals show how far, from two more runs"
-                   : "run.intervals = \"simulate\" shows how far");
+      is_simulated ? "the 90 % intervals, from two more runs, show by how much"
+                   : "run.intervals = \"simulate\" shows by how much");
 }
 
 }  // namespace

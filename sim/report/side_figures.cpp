@@ -16,7 +16,7 @@ std::vector<std::string> side_parts(const SideFigures& sides) {
   return {fmt::format("{} for attention, {} for experts", sides.attention_gpus, sides.expert_gpus),
           fmt::format("{} micro-batch{} in turn", sides.micro_batches,
                       sides.micro_batches == 1 ? "" : "es"),
-          fmt::format("in steps attention works {} of the time, experts {}, links {}",
+          fmt::format("within steps attention is busy {} of the time, experts {}, links {}",
                       percent(sides.attention_busy), percent(sides.experts_busy),
                       percent(sides.links_busy)),
           fmt::format("{} {}", sides.binding(), sides.binding() == "attention" ? "binds" : "bind")};

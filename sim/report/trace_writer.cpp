@@ -151,7 +151,7 @@ void TraceWriter::flow(FlowPart part, TraceTrack track, std::string_view name, s
 void TraceWriter::close() {
   put(is_first_ ? "[\n]\n" : "\n]\n");
   if (compressor_ != nullptr && !compressor_->close())
-    throw ConfigError({file_.path().string()}, "could not be written whole; disk full?");
+    throw ConfigError({file_.path().string()}, "could not be written completely; disk full?");
 }
 
 void TraceWriter::put(const std::string& text) {

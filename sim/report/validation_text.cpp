@@ -99,8 +99,9 @@ std::string validation_text(const ValidationReport& report, bool colour, int wid
   text += validation_columns(report, ink).terminal("").text(layout);
   if (has_intervals(report)) {
     text += ink.quiet(
-        "  90 % interval of the simulated value: kernel-price error, and what servers differ by;\n"
-        "  ✓ where the measured value lies inside\n");
+        "  90 % interval of the simulated value: kernel-price error and variation between "
+        "servers;\n"
+        "  ✓ the measured value lies inside\n");
   }
   for (const std::string& note : report.notes) text += fmt::format("\n  {}\n", ink.quiet(note));
   return text;

@@ -28,7 +28,7 @@ void expect_adapter_scheduler(const Scenario& scenario, const Scheduler& schedul
   if (!scenario.execution.lora || scheduler.minds_adapters()) return;
   throw ConfigError(
       scenario.execution.lora->position,
-      fmt::format("engine.lora: scheduler \"{}\" does not know of adapters; \"vllm_v1\" does",
+      fmt::format("engine.lora: scheduler \"{}\" does not support adapters; \"vllm_v1\" does",
                   scenario.engine.scheduler.name));
 }
 

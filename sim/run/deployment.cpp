@@ -97,7 +97,7 @@ void DeployedEngine::check_all_reduce() const {
         if (may_all_reduce(name, links, comm_.parameters)) able.push_back(name);
       }
       throw ConfigError(scenario_.deployment_position,
-                        fmt::format("all_reduce = \"{}\" does not serve {} GPUs on {} node(s) of "
+                        fmt::format("all_reduce = \"{}\" does not support {} GPUs on {} node(s) of "
                                     "cluster {}; use one of {}",
                                     comm_.all_reduce, links.ranks, links.nodes,
                                     scenario_.cluster.name, fmt::join(able, ", ")));

@@ -47,11 +47,10 @@ void expect_media_scheduler(const Scenario& scenario, Scheduler& scheduler) {
   if (!scenario.workload->has_media()) return;
   EncoderCache scratch(encoder_limits(scenario));
   if (scheduler.mind_media(&scratch)) return;
-  throw ConfigError(
-      scenario.engine_position,
-      fmt::format("{}: scheduler \"{}\" schedules no encoder; "
-                  "\"vllm_v1\" does, with chunked_prefill, \"sglang\" and \"tensorrt_llm\" do",
-                  media_text(*scenario.workload), scenario.engine.scheduler.name));
+  throw ConfigError(scenario.engine_position,
+                    fmt::format("{}: scheduler \"{}\" does not schedule encoders; \"vllm_v1\" "
+                                "does, with chunked_prefill, \"sglang\" and \"tensorrt_llm\" do",
+                                media_text(*scenario.workload), scenario.engine.scheduler.name));
 }
 
 }  // namespace foretoken

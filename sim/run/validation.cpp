@@ -99,12 +99,12 @@ ValidationReport compare_with_recorded(const ServedRun& measured, const Report& 
       {"duration", "s", time, simulated.duration_s}};
   add_intervals(simulated, report);
   if (lost > 0) {
-    report.notes.push_back(fmt::format("{} of {} requests did not end in the simulation", lost,
+    report.notes.push_back(fmt::format("{} of {} requests did not finish in the simulation", lost,
                                        simulated.rows.size()));
   }
   if (measured.has_two_clocks) {
     report.notes.push_back(
-        "arrivals and stamps are on two clocks: delays count from the quickest hand-over");
+        "arrivals and timestamps come from two clocks: delays count from the fastest hand-over");
   }
   return report;
 }

@@ -30,8 +30,8 @@ class Translation {
       return fail(value, fmt::format("{}: is set by {} in a scenario", flag.name, flag.key));
     }
     if (!flag.no_effect.empty()) {
-      return fail(value, fmt::format("{}: changes nothing here, {}; leave it out", flag.name,
-                                     flag.no_effect));
+      return fail(value,
+                  fmt::format("{}: has no effect here ({}); omit it", flag.name, flag.no_effect));
     }
     std::string problem;
     const std::optional<Value> here = flag.value_here(value, problem);

@@ -140,13 +140,12 @@ EnginePreset EnginePreset::of_version(const std::string& wanted,
   EnginePreset preset = *this;
   if (wanted.empty()) return preset;
   if (!is_version(wanted))
-    throw ConfigError(asked_at, fmt::format("\"{}\" is no version; write it as the engine does: "
-                                            "\"{}\"",
-                                            wanted, version));
+    throw ConfigError(
+        asked_at, fmt::format("\"{}\" is not a version; write it like \"{}\"", wanted, version));
   if (const std::string nearest = nearest_version(wanted); nearest != wanted) {
-    throw ConfigError(asked_at, fmt::format("the preset {} describes {} {} to {}, and {} is none "
-                                            "of these; the nearest is \"{}\"",
-                                            name, product, oldest, newest, wanted, nearest));
+    throw ConfigError(
+        asked_at, fmt::format("the preset {} describes {} {} to {}, not {}; the nearest is \"{}\"",
+                              name, product, oldest, newest, wanted, nearest));
   }
   preset.version = wanted;
   return preset;

@@ -154,7 +154,8 @@ EnginePreset read_base(TableReader& file, const std::string& name, int depth) {
   }
   const SourcePosition position = file.position("based_on");
   if (depth >= depth_max)
-    throw ConfigError(position, "based_on: too many presets upon each other; is one its own base?");
+    throw ConfigError(position,
+                      "based_on: the chain of presets is too long; is one based on itself?");
   const bool is_path = base.find('/') != std::string::npos || base.ends_with(".toml");
   if (is_path) base = (std::filesystem::path(name).parent_path() / base).string();
   EnginePreset preset = load_preset(base, position, depth + 1);

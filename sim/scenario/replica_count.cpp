@@ -72,8 +72,8 @@ void fill_replicas(Scenario& scenario, Diagnostics& diagnostics) {
     const std::size_t group = pool.scenario.deployment.node_group;
     if (std::ranges::find(filled, group) != filled.end()) {
       diagnostics.add(pool.scenario.deployment_position,
-                      fmt::format("pool.{}.replicas: is \"auto\" as another pool's of the same "
-                                  "nodes is; give one of them a number",
+                      fmt::format("pool.{}.replicas: is \"auto\", and so is another pool's on the "
+                                  "same nodes; give one of them a number",
                                   pool.name));
       return;
     }

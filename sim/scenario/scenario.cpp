@@ -25,11 +25,12 @@ void check_host_memory(const Scenario& scenario, Diagnostics& diagnostics) {
   if (node.host_memory <= Bytes(0.0) || needed <= node.host_memory) return;
   diagnostics.add(
       scenario.host_kv_position,
-      fmt::format("engine.host_kv: {} a replica is {} on a node with {} of its GPUs in use, but a "
-                  "node of cluster '{}' "
-                  "has {} of memory; lower it, or write \"auto\" for what a node can give",
-                  readable(scenario.engine.host_kv), readable(needed), on_a_node,
-                  scenario.cluster.name, readable(node.host_memory)));
+      fmt::format(
+          "engine.host_kv: {} per replica is {} on a node with {} of its GPUs in use, but a "
+          "node of cluster '{}' "
+          "has {} of memory; lower it, or write \"auto\" for what a node can give",
+          readable(scenario.engine.host_kv), readable(needed), on_a_node, scenario.cluster.name,
+          readable(node.host_memory)));
 }
 
 void check_kv_format(const Scenario& scenario, Diagnostics& diagnostics) {
@@ -44,11 +45,12 @@ void check_kv_format(const Scenario& scenario, Diagnostics& diagnostics) {
 void check_prefix_blocks(const Scenario& scenario, Diagnostics& diagnostics) {
   const int prefix_tokens = scenario.workload->prefix_block_tokens();
   if (!scenario.engine.prefix_caching || prefix_tokens % scenario.engine.block_tokens == 0) return;
-  diagnostics.add(scenario.engine_position,
-                  fmt::format("the workload's prefix hashes stand for {} tokens each, which is no "
-                              "multiple of block_tokens = {}; choose a block_tokens that divides "
-                              "it, or set prefix_caching = false",
-                              prefix_tokens, scenario.engine.block_tokens));
+  diagnostics.add(
+      scenario.engine_position,
+      fmt::format(
+          "the workload's prefix hashes stand for {} tokens each, which is not a multiple of "
+          "block_tokens = {}; choose a block_tokens that divides it, or set prefix_caching = false",
+          prefix_tokens, scenario.engine.block_tokens));
 }
 
 /// Files that the options of a variant name start where other paths of the scenario do.
@@ -94,7 +96,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       if (!table.is_object())
         diagnostics.add(table.position, fmt::format("pool.{}: must be a table", name));
     }
-    if (scenario.pools.empty()) diagnostics.add(pools->position, "[pool] names no pool");
+    if (scenario.pools.empty()) diagnostics.add(pools->position, "[pool] has no pool");
     diagnostics.throw_if_any();
   }
   read_deployment_table(section("deployment"), scenario);
@@ -108,7 +110,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       read_autoscaler_table(table, scenario);
     } else {
       diagnostics.add(root.find("autoscaler")->position,
-                      fmt::format("[autoscaler] is each pool's own; write [pool.{}.autoscaler]",
+                      fmt::format("each pool has its own autoscaler; write [pool.{}.autoscaler]",
                                   scenario.pools.front().name));
     }
   }

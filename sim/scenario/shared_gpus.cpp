@@ -30,14 +30,13 @@ std::string problem_of(const PoolSpec& pool, const PoolSpec& other) {
   const Deployment& own = pool.scenario.deployment;
   const Deployment& theirs = other.scenario.deployment;
   if (!theirs.shares_gpus_with.empty())
-    return fmt::format("shares with {} itself; name that pool", theirs.shares_gpus_with);
-  if (own.node_group != theirs.node_group)
-    return "stands on other nodes; give both the same `nodes`";
-  if (own.own_nodes) return "has the same GPUs, so own_nodes is that pool's to say; remove it here";
+    return fmt::format("itself shares GPUs with {}; name that pool", theirs.shares_gpus_with);
+  if (own.node_group != theirs.node_group) return "is on other nodes; give both the same `nodes`";
+  if (own.own_nodes) return "has the same GPUs and decides own_nodes; remove it here";
   for (const PoolSpec* one : {&pool, &other}) {
     if (!one->scenario.autoscaler)
       return fmt::format(
-          "needs an autoscaler in both, which say when GPUs change hands; add "
+          "needs autoscalers in both, which decide when GPUs change hands; add "
           "[pool.{}.autoscaler]",
           one->name);
     if (!fills_nodes(one->scenario))
@@ -53,14 +52,13 @@ std::string problem_of(const PoolSpec& pool, const PoolSpec& other) {
         gpus_at_most(other), pool.name, gpus_at_most(pool));
   }
   if (gpus_at_first(pool) + gpus_at_first(other) > gpus_at_most(other)) {
-    return fmt::format("and {} begin with {} GPUs, but share {}; lower replicas of one", pool.name,
+    return fmt::format("and {} start with {} GPUs, but share {}; lower replicas of one", pool.name,
                        gpus_at_first(pool) + gpus_at_first(other), gpus_at_most(other));
   }
   const int least = gpus_of_least(pool) + gpus_of_least(other);
   if (least > gpus_at_most(other)) {
-    return fmt::format(
-        "and {} are never to have fewer than {} GPUs, but share {}; lower min of one", pool.name,
-        least, gpus_at_most(other));
+    return fmt::format("and {} need at least {} GPUs, but share {}; lower min of one", pool.name,
+                       least, gpus_at_most(other));
   }
   return "";
 }
@@ -85,8 +83,8 @@ void check_shared_gpus(const Scenario& scenario, Diagnostics& diagnostics) {
   for (const Failure& failure : scenario.failures) {
     if (failure.recovers_after) continue;
     diagnostics.add(failure.position,
-                    "failures: pools share GPUs, and which of them has those that are left is not "
-                    "modelled; give recovers_after");
+                    "failures: which pool keeps the remaining shared GPUs is not modelled; give "
+                    "recovers_after");
   }
   std::vector<std::string_view> above, taken;
   for (const PoolSpec& pool : scenario.pools) {
@@ -103,9 +101,9 @@ void check_shared_gpus(const Scenario& scenario, Diagnostics& diagnostics) {
     if (std::ranges::find(above, name) == above.end() && other == scenario.pools.end()) {
       tell(unknown_name_message("pool", name, above));
     } else if (name == pool.name) {
-      tell("names the pool itself; name another, or leave it out");
+      tell("names the pool itself; name another, or omit it");
     } else if (other > std::ranges::find(scenario.pools, pool.name, &PoolSpec::name)) {
-      tell(fmt::format("pool {} stands below; write the key into that one", name));
+      tell(fmt::format("pool {} comes later in the file; write the key there", name));
     } else if (std::ranges::find(taken, name) != taken.end()) {
       tell(fmt::format("pool {} shares its GPUs with another already; two pools can", name));
     } else if (const std::string problem = problem_of(pool, *other); !problem.empty()) {

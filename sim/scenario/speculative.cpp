@@ -40,7 +40,7 @@ Transformer SpeculativeSettings::following_draft() const {
 Transformer eagle3_head(const Transformer& model) {
   constexpr std::int64_t draft_vocabulary = 32000;
   FORETOKEN_CHECK(!model.mla && model.kinds.empty() && model.intermediate > 0,
-                  "no EAGLE-3 head follows from {}", model.name);
+                  "no EAGLE-3 head can be derived for {}", model.name);
   Transformer head;
   head.name = model.name + "-eagle3";
   head.title = "EAGLE-3 for " + model.title;

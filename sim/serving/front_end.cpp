@@ -81,7 +81,7 @@ void FrontEnd::arm_follow_ups() {
 void FrontEnd::accept(Request request) {
   if (open_.size() >= most_open_) {
     throw ConfigError({"workload"},
-                      fmt::format("{} requests wait at once at {:.6g} s, more than a run holds; "
+                      fmt::format("{} requests wait at once at {:.6g} s, more than a run can hold; "
                                   "lower the load, or take a shorter part of the trace",
                                   most_open_ + 1, platform_.now().value()));
   }

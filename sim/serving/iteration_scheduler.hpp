@@ -120,12 +120,13 @@ std::int64_t tokens_at_most(const Sequence& sequence, std::int64_t output_limit,
 /// The key `output_limit`.
 template <class S>
 Key<S> output_limit_key(std::int64_t S::*member) {
-  return {"output_limit",
-          member,
-          {.range = at_least(0, "is the most a client asks for: at least 1 (or 0: what it gets)"),
-           .unit = "tokens"},
-          "Output tokens that clients ask for at most (max_tokens), which the scheduler has to "
-          "reckon with; a request ends sooner. 0: clients ask for exactly what they get."};
+  return {
+      "output_limit",
+      member,
+      {.range = at_least(0, "is the most a client asks for: at least 1 (or 0: its actual output)"),
+       .unit = "tokens"},
+      "Output limit that clients set (max_tokens), which the scheduler must allow for; requests "
+      "end earlier. 0: clients ask for exactly what they get."};
 }
 
 struct WholePromptConfig {

@@ -8,19 +8,19 @@ const Keys<MixedBatchingConfig>& mixed_batching_keys() {
       {"prefill_chunk_max",
        &S::prefill_chunk_max,
        {.range = not_negative(), .unit = "tokens"},
-       "Longest piece of one prompt that a step may take, so that long prompts leave room for "
+       "Longest chunk of one prompt in a step, so that long prompts leave room for "
        "short "
        "ones. 0: only batch_tokens_max limits it."},
       {"chunked_prefill",
        &S::chunked_prefill,
        {},
-       "Whether prompts may be cut over several steps. If not, one longer than batch_tokens_max is "
-       "refused."},
+       "Whether prompts may be split over several steps. If not, one longer than batch_tokens_max "
+       "is rejected."},
       {"reserve_prompt",
        &S::reserve_prompt,
        {},
        "Whether a sequence starts only once the KV cache has room for its whole prompt, which "
-       "avoids preemptions and lets fewer sequences run."},
+       "avoids preemptions but lets fewer sequences run."},
   };
   return keys;
 }
@@ -34,7 +34,7 @@ MixedBatchingConfig read_mixed_batching(TableReader& table) {
   MixedBatchingConfig config;
   mixed_batching_keys().read(table, config);
   table.expect("prefill_chunk_max", config.chunked_prefill || config.prefill_chunk_max == 0,
-               "limits the pieces of prompts, and with chunked_prefill = false there are none");
+               "limits prompt chunks, but with chunked_prefill = false there are none");
   return config;
 }
 

@@ -53,7 +53,7 @@ def why(name):
     error = read(name)["error"]
     assert error["code"] == 400, error
     return error["message"]
-assert "nothing is fetched" in why("remote")
+assert "URLs are not fetched" in why("remote")
 assert why("blind").endswith("is not a multimodal model"), why("blind")
 assert why("closed").startswith("At most 0 image(s) may be provided in one prompt"), why("closed")
 with open(f"{folder}/recorded/requests.jsonl") as file:

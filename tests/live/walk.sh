@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # walk.sh PROGRAM LOAD_CLIENT SOURCE: the way from what somebody launches to a deployment and back, step by
-# step as a user types it: a launch line becomes a scenario, the scenario a plan, the plan an export, which is
+# step as a user types it: a launch command becomes a scenario, the scenario a plan, the plan an export, which is
 # served (by the simulator, in the engine's place) and measured by a client on its own clock; what validate
 # reads of that client's result has the TPOT that the plan promised.
 set -euo pipefail
@@ -9,7 +9,7 @@ program=$1 client=$2 source=$3
 source "$source/tests/live/served.sh"
 cd "$work"
 
-# A launch line in: how many of which GPUs does it take?
+# A launch command in: how many of which GPUs does it take?
 "$program" plan --from "vllm serve meta-llama/Llama-3.1-8B --max-num-seqs 128 --max-model-len 8192" \
   --cluster l40s-1 --rate 4/s --prompt-tokens 600 --output-tokens 120 --requests 60 \
   --gpus l40s,h100-sxm --tp 1 --set "slo.ttft=2 s" --set "slo.tpot=60 ms" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# launched.sh PROGRAM SOURCE: plan and compare start from a launch line, which they keep beside their
+# launched.sh PROGRAM SOURCE: plan and compare start from a launch command, which they keep beside their
 # results, and export what they chose; a load tool's result sets the traffic.
 set -euo pipefail
 program=$1 source=$2
@@ -11,7 +11,7 @@ fail() { echo "launched: $1" >&2; exit 1; }
 
 "$program" compare --from "$line" --cluster h100-sxm-2 --traffic "$source/examples/traffic/vllm_bench.json" \
   --tp 1,2 --goal tpot_p99_ms --out compared --export best --quiet
-grep -q "sequences_max = 64" compared/imported.toml || fail "the launch line's flag is lost"
+grep -q "sequences_max = 64" compared/imported.toml || fail "the launch command's flag is lost"
 grep -q -- "--tensor-parallel-size 2" best/launch.sh || fail "not the layout with the lowest TPOT"
 "$program" simulate best/scenario.toml --json >best.json
 grep -q '"arrived": 23' best.json || fail "not the result's requests"

@@ -64,7 +64,7 @@ refused() {
   local status=$?
   [ "$status" -eq 2 ] || complain "foretoken $*: status $status, not 2: $(cat "$work/stderr")"
   [ ! -s "$work/stdout" ] || complain "foretoken $* wrote to standard output"
-  grep -qE "would be written over; name another|would be written twice" "$work/stderr" ||
+  grep -qE "would be overwritten; name another|would be written twice" "$work/stderr" ||
     complain "foretoken $* says: $(cat "$work/stderr")"
 }
 for output in s.toml ./s.toml "$work/s.toml" link.toml hard.toml; do

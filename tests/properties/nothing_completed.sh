@@ -24,7 +24,7 @@ says() { grep -qF -- "$2" "$work/$1" || { cat "$work/$1" >&2; fail "$1 does not 
 says_not() { ! grep -qiE -- "$2" "$work/$1" || { cat "$work/$1" >&2; fail "$1 says: $2"; }; }
 
 simulate 1 --set "run.warmup=1 h"
-says stdout "no request counts: none arrived after the warm-up; lower run.warmup"
+says stdout "no request is counted: none arrived after the warm-up; lower run.warmup"
 says_not stdout "met by|per million|nan|inf\b"
 
 simulate 1 --set engine.context_max=10 --out "$work/out"

@@ -50,7 +50,8 @@ TEST_F(MpiSweep, OthersDoTheRunsOfAKilledRank) {
   ProgramRun job(on_two_ranks("ranks", 2000, {"--enable-recovery"}), log());
   ASSERT_TRUE(kill_rank_1(job, path("ranks.sqlite"), 3)) << text_of(log());
   EXPECT_EQ(job.wait(), 0) << text_of(log());
-  EXPECT_NE(text_of(log()).find("counts as dead; its runs are done by others"), std::string::npos)
+  EXPECT_NE(text_of(log()).find("counts as dead; other ranks take over its runs"),
+            std::string::npos)
       << text_of(log());
   expect_same("ranks", "whole");
 }

@@ -74,7 +74,8 @@ TEST_F(MpiPlan, OthersDoTheRunsOfAKilledRank) {
   ProgramRun job(on_two_ranks(question("ranks", 2000, more), {"--enable-recovery"}), log());
   ASSERT_TRUE(kill_rank_1(job, store("ranks"), 2)) << text_of(log());
   EXPECT_EQ(job.wait(), 0) << text_of(log());
-  EXPECT_NE(text_of(log()).find("counts as dead; its runs are done by others"), std::string::npos)
+  EXPECT_NE(text_of(log()).find("counts as dead; other ranks take over its runs"),
+            std::string::npos)
       << text_of(log());
   expect_same("ranks/plan", "whole/plan");
 }

@@ -279,7 +279,7 @@ EOF
     expect_error "/dev/full" run --kernels gelu --budget 2 --cache /dev/full
     # The recording is not written over by what is made of it.
     cp $recording "$work/recording.csv.gz"
-    expect_error "would be written over" export "$work/recording.csv.gz" --kernel rms_norm \
+    expect_error "would be overwritten" export "$work/recording.csv.gz" --kernel rms_norm \
       --to "$work/recording.csv.gz"
     cmp $recording "$work/recording.csv.gz"
     # What a file holds does not steer the terminal.

@@ -22,7 +22,7 @@ void drop_repeated(ClosedLoopPoints& loaded) {
     }
     ClosedLoopPoint& first = points[entry->second];
     if (first.version.empty() && !point.version.empty()) std::swap(first, point);
-    loaded.left_out.push_back({point.id, point.position, "the same run stands twice"});
+    loaded.left_out.push_back({point.id, point.position, "the same run appears twice"});
   }
   loaded.points = std::move(points);
 }
@@ -31,7 +31,7 @@ std::unique_ptr<ClosedLoopReader> reader_of(const CsvRows& rows) {
   if (auto reader = silicon_reader(rows)) return reader;
   if (auto reader = inferencex_reader(rows)) return reader;
   throw ConfigError(rows.position(),
-                    "is no table of closed-loop points: the columns silicon_ttft_ms and "
+                    "is not a table of closed-loop points: the columns silicon_ttft_ms and "
                     "silicon_tpot_ms, or mean_ttft and mean_tpot (or medians) are missing");
 }
 

@@ -47,7 +47,7 @@ class InferenceXReader final : public ClosedLoopReader {
     point.gemm_format = point.moe_format = text(precision_);
     point.prompt_tokens = positive_cell(rows_, prompt_);
     point.output_tokens = positive_cell(rows_, output_);
-    if (users_ < 0) throw NoPoint{"the number of users is not said"};
+    if (users_ < 0) throw NoPoint{"the number of users is missing"};
     point.users = positive_cell(rows_, users_);
     if (requests_ >= 0) point.requests = positive_cell(rows_, requests_);
     point.is_median = is_median_;
@@ -68,7 +68,7 @@ class InferenceXReader final : public ClosedLoopReader {
 
   void read_layout(MeasuredLayout& layout) const {
     if (parallel_ >= 0) return read_word(rows_.text(parallel_), layout);
-    if (tensor_ < 0) throw NoPoint{"the layout is not said"};
+    if (tensor_ < 0) throw NoPoint{"the layout is missing"};
     layout.tensor = positive_cell(rows_, tensor_);
     if (experts_ >= 0 && !rows_.text(experts_).empty()) {
       layout.experts = positive_cell(rows_, experts_);

@@ -198,7 +198,7 @@ class MeasuredRows::CsvSource final : public Source {
         gpu_column_(rows_.find("gpu")),
         gpu_(std::move(gpu)) {
     if (rows_.column("kernel") > time_) {
-      throw ConfigError({path.string()}, "the columns of the case must stand before time_us");
+      throw ConfigError({path.string()}, "the columns of the case must come before time_us");
     }
     if (gpu_.empty() && gpu_column_ < 0) gpu_ = measured_gpu(rows_, path);
     for (int i = 0; i < time_; ++i) says_cold_ = says_cold_ || name(i) == "cold";

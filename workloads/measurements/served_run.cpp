@@ -34,7 +34,7 @@ void check(const RecordedRequest& row) {
   for (const double stamp : {row.arrival, row.first_token, row.last_token, row.queued.value_or(0),
                              row.scheduled.value_or(0)}) {
     if (std::abs(stamp) > furthest_s)
-      throw BadLine(fmt::format("{} is no time in s: more than 4e9 s from 0", stamp));
+      throw BadLine(fmt::format("{} is not a time in s: more than 4e9 s from 0", stamp));
   }
   if (row.last_token < row.first_token) {
     throw BadLine("last_token_ts lies before first_token_ts");
@@ -88,7 +88,8 @@ std::vector<RecordedRequest> read_jsonl(const std::filesystem::path& path) {
       rows.back().position = position;
     } catch (const BadLine& mistake) {
       std::string message = mistake.what();
-      if (lines.is_unended()) message += "; this last line has no end, so the file may be cut off";
+      if (lines.is_unended())
+        message += "; this last line is not terminated, so the file may be cut off";
       if (++bad <= reported_lines_max) mistakes.add(position, std::move(message));
     }
   }
@@ -161,8 +162,7 @@ std::filesystem::path result_in(const std::filesystem::path& folder) {
     std::ranges::sort(found);
     throw ConfigError(
         {folder.string()},
-        fmt::format("this folder holds {} results, {} and {} among them; name the "
-                    "file that is meant",
+        fmt::format("this folder holds {} results, {} and {} among them; name one of them",
                     found.size(), found[0].filename().string(), found[1].filename().string()));
   }
   return found.empty() ? std::filesystem::path() : found.front();
@@ -204,9 +204,9 @@ double clock_offset(const std::vector<RecordedRequest>& rows) {
   const auto without = std::ranges::find_if(rows, [](const auto& row) { return !row.queued; });
   if (without != rows.end()) {
     throw ConfigError(without->position,
-                      "arrival_time and first_token_ts are on two clocks, and this request has no "
-                      "queued_ts to align them by; add it to every request, or write all stamps "
-                      "on the clock of arrival_time");
+                      "arrival_time and first_token_ts use different clocks, and this request has "
+                      "no queued_ts to align them; add it to every request, or write all "
+                      "timestamps on the clock of arrival_time");
   }
   return least;
 }
@@ -247,9 +247,8 @@ ServedRun load_served_run(const std::filesystem::path& folder_or_file) {
     if (row.scheduled) request.scheduled = date(*row.scheduled);
     if (request.first_token < request.arrival) {
       throw ConfigError(row.position,
-                        "its first token came before it arrived, by the clocks' "
-                        "smallest distance; are arrival_time and queued_ts of one "
-                        "run?");
+                        "its first token came before it arrived, even after aligning the clocks; "
+                        "are arrival_time and queued_ts from one run?");
     }
     run.requests.push_back(std::move(request));
   }

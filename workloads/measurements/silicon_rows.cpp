@@ -76,7 +76,7 @@ class LayoutColumns {
     if (column < 0 || rows_.text(column).empty()) return 0;
     const std::int64_t value = rows_.integer(column);
     if (value < 0 || value > 1'000'000) {
-      throw NoPoint{fmt::format("{} = {} is no size",
+      throw NoPoint{fmt::format("{} = {} is not a size",
                                 rows_.columns()[static_cast<std::size_t>(column)], value)};
     }
     return static_cast<int>(value);
@@ -136,10 +136,10 @@ class SiliconReader final : public ClosedLoopReader {
  private:
   void read_layout(ClosedLoopPoint& point) const {
     point.users = leading_number(part(rows_.text(source_), "silicon_concurrency"));
-    if (point.users < 1) throw NoPoint{"the number of users is not said"};
+    if (point.users < 1) throw NoPoint{"the number of users is missing"};
     if (mode_ >= 0 && rows_.text(mode_) == "disagg") {
       if (prefill_.workers() < 1 || decode_.workers() < 1) {
-        throw NoPoint{"the numbers of prefill and decode workers are not said"};
+        throw NoPoint{"the numbers of prefill and decode workers are missing"};
       }
       point.prefill = prefill_.layout("");
       point.layout = decode_.layout("");
@@ -148,7 +148,7 @@ class SiliconReader final : public ClosedLoopReader {
     point.layout = whole_.layout(point.id);
     const std::int64_t batch = whole_.batch();
     if (batch != point.users && batch * point.layout.attention_ranks != point.users) {
-      throw NoPoint{"the number of users of one server is not said"};
+      throw NoPoint{"the number of users of one server is missing"};
     }
   }
 

@@ -20,12 +20,12 @@ const Keys<AdapterTraffic>& adapter_keys() {
       {"share",
        &S::share,
        {.range = {.low = 0, .high = 1, .has_low = false, .message = "must be above 0, at most 1"}},
-       "Share of the requests that ask for one; the others want the base model."},
+       "Share of the requests that ask for one; the others use the base model."},
       {"skew",
        &S::skew,
        {.range = between(0, 10)},
-       "How uneven they are asked for: adapter i as often as i to the power of -skew (Zipf's law). "
-       "0: all alike."},
+       "How unevenly they are requested: adapter i in proportion to i^-skew (Zipf's law). 0: all "
+       "equally."},
   };
   return keys;
 }
@@ -59,13 +59,14 @@ void give_adapter(std::optional<std::uint32_t> adapter, Request& request) {
 
 KeyNote adapters_note() {
   return {"adapters", "table", "",
-          "not set",  "",      "Adapters (LoRA) that requests ask for: [workload.adapters]."};
+          "not set",  "",      "LoRA adapters that requests ask for: [workload.adapters]."};
 }
 
 KeyTable adapters_key_table() {
-  return {"workload.adapters", "",
-          "Which adapters (LoRA) requests ask for; what an engine does with them is [engine.lora].",
-          adapter_keys().notes()};
+  return {
+      "workload.adapters", "",
+      "Which LoRA adapters requests ask for. How an engine serves them is set in [engine.lora].",
+      adapter_keys().notes()};
 }
 
 AdapterTraffic read_adapters(TableReader& workload) {

@@ -33,12 +33,12 @@ Keys<Agents> agent_keys(const LengthRegistry& lengths) {
       {"context_tokens_max",
        &S::context_tokens_max,
        {.range = at_least(0, "must be at least 1 (or 0: no limit)"), .unit = "tokens"},
-       "A context that would grow beyond this is cut: its beginning but for the system prompt is "
-       "forgotten, and nothing of the rest is found in the cache. 0: no limit."},
+       "A context that would grow beyond this is truncated: its beginning, except the system "
+       "prompt, is dropped, and the rest no longer matches the cache. 0: no limit."},
       {"context_tokens_kept",
        &S::context_tokens_kept,
        {.range = at_least(0), .unit = "tokens"},
-       "What a cut leaves of a context, behind the system prompt."},
+       "What truncation keeps of a context, after the system prompt."},
   };
 }
 
@@ -49,10 +49,10 @@ Keys<Subagents> subagent_keys(const LengthRegistry& lengths) {
       {"share",
        &S::share,
        {.range = between(0, 1, "must be from 0 to 1"), .fallback = "required"},
-       "Share of the main agent's calls after which it starts subagents in place of a tool."},
+       "Share of the main agent's calls after which it starts subagents instead of a tool."},
       length_key<S>({.name = "count",
                      .fallback = "required",
-                     .meaning = "Subagents that are started at once and work side by side."},
+                     .meaning = "Subagents that are started at once and work in parallel."},
                     &S::count, inputs, lengths),
       length_key<S>({.name = "calls",
                      .fallback = "required",
@@ -60,7 +60,7 @@ Keys<Subagents> subagent_keys(const LengthRegistry& lengths) {
                     &S::calls, inputs, lengths),
       length_key<S>({.name = "prompt_tokens",
                      .fallback = "required",
-                     .meaning = "What a subagent is told, behind a system prompt of its own."},
+                     .meaning = "Task of a subagent, after its own system prompt."},
                     &S::prompt_tokens, inputs, lengths),
   };
 }
@@ -227,11 +227,11 @@ std::vector<KeyTable> agent_key_tables() {
   notes.push_back({"subagents", "table", "", "not set", "",
                    "Agents that the main agent starts: [workload.agents.subagents]."});
   return {{"workload.agents", "",
-           "Agents that call the model and tools in turn. Arrivals are then those of tasks, "
-           "prompt_tokens is what a task says, and output_tokens a call's answer.",
+           "Agents that call the model and tools in turn. Arrivals are then those of tasks; "
+           "prompt_tokens is the length of a task, output_tokens that of a call's answer.",
            notes},
           {"workload.agents.subagents", "",
-           "Agents that work side by side on parts of a task; the main agent waits for all of "
+           "Agents that work in parallel on parts of a task; the main agent waits for all of "
            "them.",
            subagent_keys(lengths).notes()}};
 }

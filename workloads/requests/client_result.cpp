@@ -99,8 +99,7 @@ class ResultReader {
       ++runs;
     }
     if (runs > 1) {
-      fail(fmt::format("holds {} runs, a line each; keep the one that is meant, as with sed -n 1p",
-                       runs));
+      fail(fmt::format("holds {} runs, one per line; keep one of them, as with sed -n 1p", runs));
     }
     return text;
   }
@@ -139,7 +138,7 @@ class ResultReader {
     constexpr double furthest_s = 4e9;  // the year 2096 in Unix time
     const double found = number(value, key);
     if (!(found >= 0 && found <= furthest_s))
-      fail(fmt::format("\"{}\" holds {}, which is no time in s", key, found));
+      fail(fmt::format("\"{}\" holds {}, which is not a time in s", key, found));
     return found;
   }
 

@@ -43,7 +43,7 @@ int output_tokens_of(const Value& body) {
     if (body.find(key) != nullptr) return token_count(body, key);
   }
   throw BadLine(
-      "has neither max_completion_tokens nor max_tokens, so nobody knows how long the answer is; "
+      "has neither max_completion_tokens nor max_tokens, so the length of the answer is unknown; "
       "give the file of answers instead");
 }
 

@@ -88,15 +88,15 @@ PixelSize size_of_data(std::string_view url) {
   const auto bytes = is_base64 ? from_base64(url.substr(comma + 1)) : std::nullopt;
   if (!bytes) {
     throw BadPrompt(std::string(image_url) +
-                    "a data URL must be data:image/TYPE;base64, and base64 behind it");
+                    "a data URL must be data:image/TYPE;base64, followed by base64");
   }
   const std::optional<PixelSize> size = pixel_size(*bytes);
   const bool is_usual = size && size->width > 0 && size->height > 0 &&
                         size->width <= side_pixels_max && size->height <= side_pixels_max;
   if (!is_usual) {
     throw BadPrompt(std::string(image_url) +
-                    "no size can be read of this data; send a PNG, JPEG, WebP or GIF, or say "
-                    "\"width\" and \"height\" beside \"url\"");
+                    "this data has no readable image size; send a PNG, JPEG, WebP or GIF, or give "
+                    "\"width\" and \"height\" next to \"url\"");
   }
   return *size;
 }
@@ -148,8 +148,8 @@ SentImage read_image_part(const Value& part) {
   } else {
     throw BadPrompt(
         std::string(image_url) +
-        "nothing is fetched; send the image as a data URL (data:image/png;base64,...), or "
-        "say its \"width\" and \"height\" in pixels beside \"url\"");
+        "URLs are not fetched; send the image as a data URL (data:image/png;base64,...), or give "
+        "its \"width\" and \"height\" in pixels next to \"url\"");
   }
   return image;
 }

@@ -26,7 +26,7 @@ class BadLines {
   explicit BadLines(std::string file) : file_(std::move(file)) {}
 
   void add(int line, std::string message, bool is_unended) {
-    if (is_unended) message += "; this last line has no end, so the file may be cut off";
+    if (is_unended) message += "; this last line is not terminated, so the file may be cut off";
     if (++count_ <= reported_lines_max) reported_.add({file_, line}, std::move(message));
   }
 
@@ -37,10 +37,10 @@ class BadLines {
     const std::string more = count_ > reported_lines_max
                                  ? fmt::format("and {} more; ", count_ - reported_lines_max)
                                  : "";
-    reported_.add({file_}, fmt::format("{}{} malformed {}: mend {}, or go on without {} with "
-                                       "--skip-bad-lines",
-                                       more, count_, count_ == 1 ? "line" : "lines",
-                                       count_ == 1 ? "it" : "them", count_ == 1 ? "it" : "them"));
+    reported_.add({file_},
+                  fmt::format("{}{} malformed {}: fix {}, or skip {} with --skip-bad-lines", more,
+                              count_, count_ == 1 ? "line" : "lines", count_ == 1 ? "it" : "them",
+                              count_ == 1 ? "it" : "them"));
     reported_.throw_if_any();
   }
 
@@ -66,16 +66,17 @@ const TraceFormatRegistry::Entry& detect(const TraceFormatRegistry& formats, con
   }
   std::vector<std::string> known;
   for (const auto& entry : formats.entries()) known.push_back(entry.name);
-  throw ConfigError(position, fmt::format("this first line is of no known trace format: '{}'. "
-                                          "Known (foretoken list tells of them): {}",
-                                          shown(head.first_line), fmt::join(known, ", ")));
+  throw ConfigError(
+      position,
+      fmt::format(
+          "the first line matches no known trace format: '{}'. Known (see foretoken list): {}",
+          shown(head.first_line), fmt::join(known, ", ")));
 }
 
 [[noreturn]] void throw_too_large(const SourcePosition& position, const TraceLimits& limits) {
-  throw ConfigError(position,
-                    fmt::format("a trace may hold {} requests and {} prefix hashes, and here are "
-                                "more; cut the file into parts, as with head -n {}",
-                                limits.rows, limits.hashes, position.line - 1));
+  throw ConfigError(position, fmt::format("a trace may hold {} requests and {} prefix hashes, but "
+                                          "this one has more; split the file, as with head -n {}",
+                                          limits.rows, limits.hashes, position.line - 1));
 }
 
 class TraceBuilder final : public TraceSink {

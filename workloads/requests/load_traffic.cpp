@@ -23,7 +23,7 @@ ObservedTraffic observed_trace(const std::vector<std::filesystem::path>& files,
     throw ConfigError({files[1].string()}, "only one trace can be read at a time; name one file");
   if (options.over || options.window)
     throw ConfigError({options.over ? "--over" : "--window"},
-                      "has no meaning for a trace, whose requests have their own times; remove it");
+                      "has no effect on a trace, whose requests have their own times; remove it");
   return observed(*load_trace(files[0], format, skip_bad_lines, trace_format_registry()));
 }
 

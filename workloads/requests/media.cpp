@@ -19,13 +19,13 @@ Keys<MediumTraffic> share_keys(const std::string& what, const std::string& unit)
       {"share",
        &S::share,
        {.range = {.low = 0, .high = 1, .has_low = false, .message = "must be above 0, at most 1"}},
-       "Share of the requests that have " + what + "; the others are text alone."},
+       "Share of the requests that have " + what + "; the others are text only."},
       {"repeated",
        &S::repeated,
        {.range = {.low = 0, .high = 1, .message = "must be from 0 to 1"}},
        "Share of the " + what +
-           " that were sent before: one of `different`, all alike. An encoder "
-           "cache that still has it spares encoding it again."},
+           " that repeat earlier ones: one of `different`, all equally likely. One that the "
+           "encoder cache still holds is not encoded again."},
       {"different",
        &S::different,
        {.range = between(1, different_most), .unit = unit, .quiet = true},
@@ -54,7 +54,7 @@ Keys<MediumTraffic> audio_keys(const LengthRegistry& registry) {
            &MediumTraffic::duration,
            {.fallback = "required"},
            "How long a clip is. The encoder works on pieces of it (Whisper's: 30 s, the last one "
-           "padded); where a model takes no more than so many seconds, the rest is cut off."}};
+           "padded); what exceeds a model's limit is cut off."}};
 }
 
 MediaPatches size(const MediumTraffic& traffic, RandomStream& random) {
@@ -131,16 +131,16 @@ std::vector<KeyTable> media_key_tables() {
     for (KeyNote& note : shared.notes()) all.push_back(std::move(note));
     return all;
   };
-  return {{"workload.images", "",
-           "Images of requests, which the model's encoder makes tokens of; they are counted beside "
-           "prompt_tokens and stand behind the text. Turns of conversations and calls of agents "
-           "bring theirs, which later ones read again. How the engine encodes them is "
-           "[engine.encoder].",
-           notes(image_keys(lengths), share_keys("images", "images"))},
-          {"workload.audio", "",
-           "Audio clips of requests, likewise, for models with an encoder of audio; behind the "
-           "images of a request that has both.",
-           notes(audio_keys(lengths), share_keys("clips", "clips"))}};
+  return {
+      {"workload.images", "",
+       "Images of requests, which the model's encoder turns into tokens. These come after the text "
+       "and on top of prompt_tokens. Turns of conversations and calls of agents bring their own, "
+       "which later ones read again. How the engine encodes them is set in [engine.encoder].",
+       notes(image_keys(lengths), share_keys("images", "images"))},
+      {"workload.audio", "",
+       "Audio clips of requests, likewise, for models with an audio encoder; after the images of a "
+       "request that has both.",
+       notes(audio_keys(lengths), share_keys("clips", "clips"))}};
 }
 
 namespace {
@@ -151,9 +151,9 @@ bool takes(TableReader& workload, Medium medium, const std::optional<MediaEncode
   const bool is_image = medium == Medium::image;
   workload.expect(is_image ? "images" : "audio", takes_them,
                   is_image
-                      ? "the model takes no images, or how it cuts them is not known; choose "
+                      ? "the model takes no images, or how it tokenizes them is unknown; choose "
                         "one with a [vision] table (foretoken model show NAME), or remove images"
-                      : "the model takes no audio, or how it cuts it is not known; choose one "
+                      : "the model takes no audio, or how it tokenizes it is unknown; choose one "
                         "with an [audio] table (foretoken model show NAME), or remove audio");
   return takes_them;
 }

@@ -123,8 +123,8 @@ void read_page(TextLines& lines, double time_s, SeriesTable& table) {
     // The format asks for an end, and a number that lacks its own is another number.
     if (lines.is_unended())
       throw ConfigError({lines.path(), lines.number()},
-                        "this last line has no end, so the page is cut off; save it again (a page "
-                        "that is whole ends with a line feed)");
+                        "this last line is not terminated, so the page is cut off; save it again "
+                        "(a complete page ends with a line feed)");
     if (line.find_first_not_of(" \t") == std::string_view::npos || line.starts_with('#')) continue;
     try {
       SampleLine(line).read(table, time_s);

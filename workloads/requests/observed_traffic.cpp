@@ -122,7 +122,7 @@ void set_arrivals(const ObservedTraffic& traffic, Value& table, std::vector<std:
   table.set("arrivals", is_poisson ? "poisson" : "gamma");
   const bool is_known = !traffic.rates.empty() && traffic.rates[0] > 0;
   table.set("rate", fmt::format("{:.4g} /s", is_known ? traffic.rates[0] : 1.0));
-  if (!is_known) notes.emplace_back("no rate is known; assumed: 1 request a second (--rate)");
+  if (!is_known) notes.emplace_back("the rate is unknown; assumed: 1 request per second (--rate)");
   if (!is_poisson) table.set("burstiness", rounded(traffic.burstiness));
 }
 
@@ -155,11 +155,11 @@ ObservedTraffic observed(const Trace& trace) {
   }
   if (!trace.trajectories().empty())
     traffic.notes.emplace_back(
-        "that calls wait for each other is lost; replay the trace itself to keep it");
+        "dependencies between calls are lost; replay the trace itself to keep them");
   if (trace.has_texts())
-    traffic.notes.emplace_back("prompts are what each turn adds, without what was said before");
+    traffic.notes.emplace_back("prompts are what each turn adds, without earlier turns");
   if (trace.shares_prefixes())
-    traffic.notes.emplace_back("what prompts share is lost; replay the trace itself to keep it");
+    traffic.notes.emplace_back("shared prefixes are lost; replay the trace itself to keep them");
   return traffic;
 }
 

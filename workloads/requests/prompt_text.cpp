@@ -40,7 +40,7 @@ void append_content(const Value& content, RenderedChat& rendered) {
     }
     const Value* told = part.is_object() ? part.find("text") : nullptr;
     if (told == nullptr)
-      throw BadPrompt("messages: content: only parts of type text and image_url are served");
+      throw BadPrompt("messages: content: only parts of type text and image_url are supported");
     rendered.text += prompt_part(*told, "messages: content: text");
   }
 }

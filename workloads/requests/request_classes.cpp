@@ -33,7 +33,7 @@ const Keys<RequestClass>& priority_keys() {
       {"priority",
        &S::priority,
        {.required = true},
-       "Rank of the class: lower numbers go first, with schedulers that look at it."},
+       "Rank of the class: lower numbers go first, with schedulers that use it."},
       share_key(),
   };
   return keys;
@@ -49,30 +49,29 @@ Keys<RequestClass> class_keys(const LengthRegistry& lengths,
        &S::tenant,
        {.fallback = "not set", .quiet = true},
        "Customer or team whose requests these are. Every class names one, or none does; several "
-       "may be one tenant's."},
+       "may name the same."},
       {"weight",
        &S::weight,
        {.range = above(0), .quiet = true},
-       "The tenant's part where tenants share what there is (scheduler vtc, the report's "
-       "fairness): with 2 it gets twice what one with 1 gets."},
+       "The tenant's weight in fair sharing (scheduler vtc, the report's fairness): with 2 it gets "
+       "twice what one with 1 gets."},
       {"model",
        &S::model,
        {.fallback = "not set", .quiet = true},
        "Model that these requests ask for, by the name that [model] or a [pool.NAME.model] gives "
-       "it. "
-       "Every class names one, or none does. Where the requests of a trace name models (formats "
-       "jsonl and served), they go by these and not by chance."},
+       "it. Every class names one, or none does. Requests of a trace that name models (formats "
+       "jsonl and served) follow these instead of being drawn."},
       {"priority",
        &S::priority,
        {.quiet = true},
-       "Rank of the class: lower numbers go first, with schedulers and gateways that look at it."},
+       "Rank of the class: lower numbers go first, with schedulers and gateways that use it."},
       length_key<S>({.name = "prompt_tokens",
                      .fallback = "not set (workload.prompt_tokens)",
-                     .meaning = "Tokens of its prompts."},
+                     .meaning = "Prompt tokens of its requests."},
                     &S::prompt_tokens, {LengthOf::prompt, trace}, lengths),
       length_key<S>({.name = "output_tokens",
                      .fallback = "not set (workload.output_tokens)",
-                     .meaning = "Tokens that are generated for its requests."},
+                     .meaning = "Output tokens of its requests."},
                     &S::output_tokens, {LengthOf::output, trace}, lengths),
   };
 }
@@ -85,8 +84,9 @@ void check_class(TableReader& table, const RequestClass& one,
   table.expect("model", one.model.empty() == before.front().model.empty(),
                "is given for some classes only; name one in each");
   const auto same = std::ranges::find(before, one.tenant, &RequestClass::tenant);
-  table.expect("weight", same == before.end() || same->weight == one.weight,
-               fmt::format("is another than before for tenant \"{}\"; write the same", one.tenant));
+  table.expect(
+      "weight", same == before.end() || same->weight == one.weight,
+      fmt::format("differs from the one before for tenant \"{}\"; write the same", one.tenant));
 }
 
 }  // namespace
@@ -178,14 +178,14 @@ std::vector<KeyNote> request_class_notes() {
   return {{"priorities", "list of tables", "", "not set (all equal)", "",
            "Classes of requests that schedulers may prefer: [[workload.priorities]]."},
           {"classes", "list of tables", "", "not set (all equal)", "",
-           "Classes of requests by tenant, with lengths of their own: [[workload.classes]]."}};
+           "Classes of requests by tenant, with their own lengths: [[workload.classes]]."}};
 }
 
 std::vector<KeyTable> request_class_key_tables() {
-  return {{"[workload.priorities]", "", "A class of requests; one table for each.",
+  return {{"[workload.priorities]", "", "A class of requests; one table each.",
            priority_keys().notes()},
           {"[workload.classes]", "",
-           "A class of requests; one table for each, in place of [[workload.priorities]].",
+           "A class of requests; one table each, instead of [[workload.priorities]].",
            class_keys(length_registry(), nullptr).notes()}};
 }
 

@@ -24,7 +24,7 @@ Keys<SystemPrompts> system_prompt_keys(const LengthRegistry& lengths) {
        &S::popularity_exponent,
        {.range = between(0, 10, "must be from 0 (all equally popular) to 10")},
        "How unequally popular they are: the k-th is chosen in proportion to k^-exponent. 0: all "
-       "alike."},
+       "equally."},
   };
 }
 
@@ -48,7 +48,7 @@ void describe(const SystemPrompts& prompts, Value& workload) {
 
 KeyTable system_prompt_key_table() {
   const LengthRegistry lengths = length_registry();
-  return {"workload.system_prompts", "", "Beginnings that prompts share.",
+  return {"workload.system_prompts", "", "Prefixes that prompts share.",
           system_prompt_keys(lengths).notes()};
 }
 

@@ -112,9 +112,9 @@ std::vector<KeyTable> time_distribution_tables() {
   };
   return {table("uniform", "Every time from min to max is equally likely.",
                 {time("min", "Shortest time."), time("max", "Longest time.")}),
-          table("exponential", "As between unrelated events: often short, seldom long.",
+          table("exponential", "As between unrelated events: often short, rarely long.",
                 {time("mean", "Mean of the times.")}),
-          table("lognormal", "Around a median with a long tail, as people's pauses are.",
+          table("lognormal", "Around a median with a long tail, like human pauses.",
                 {time("median", "Time that half of the draws stay below."),
                  {"sigma", "number", "", "required", "0 to 10",
                   "Standard deviation of the logarithm: 0 is always the median; 1 puts a sixth of "

@@ -141,7 +141,7 @@ const Keys<TimeTransform>& time_transform_keys() {
   using S = TimeTransform;
   static const Keys<S> keys = {
       window_key("window", &S::window,
-                 "Part of the traffic that is played, such as an hour of a trace; its beginning "
+                 "Part of the traffic that is replayed, such as an hour of a trace; its beginning "
                  "becomes time 0."),
       {"rate_scale",
        &S::rate_scale,
@@ -151,7 +151,7 @@ const Keys<TimeTransform>& time_transform_keys() {
       {{.name = "diurnal",
         .type = "table",
         .fallback = "not set (the rate is steady)",
-        .meaning = "Rate that swells and ebbs around its mean: [workload.diurnal]."},
+        .meaning = "Rate that rises and falls around its mean: [workload.diurnal]."},
        read_diurnal,
        diurnal_value},
       window_key("part", &S::part,

@@ -66,11 +66,11 @@ void add_items(const Value& row, Medium medium, const char* key, std::int64_t pr
       item.ms = reader.milliseconds("seconds");
     }
     if (item.end() > prompt_tokens)
-      throw BadLine(fmt::format("{}: one ends at token {}, and the prompt has {}", key, item.end(),
+      throw BadLine(fmt::format("{}: one ends at token {}, but the prompt has {}", key, item.end(),
                                 prompt_tokens));
     if (!items.empty() && items.back().medium == medium && item.first_token < items.back().end())
       throw BadLine(
-          fmt::format("{}: must stand in the order of their tokens, none within another", key));
+          fmt::format("{}: must be in the order of their tokens, none within another", key));
     items.push_back(item);
   }
 }
@@ -84,7 +84,7 @@ std::vector<TraceItem> trace_media(const Value& row, std::int64_t prompt_tokens)
   std::ranges::stable_sort(items, {}, &TraceItem::first_token);
   for (std::size_t i = 1; i < items.size(); ++i) {
     if (items[i].first_token < items[i - 1].end())
-      throw BadLine("audio: a clip stands within an image, or an image within it");
+      throw BadLine("audio: a clip lies within an image, or an image within it");
   }
   return items;
 }

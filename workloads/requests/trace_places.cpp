@@ -138,7 +138,7 @@ TraceTrajectory TracePlaces::in_order(Trace& trace, const std::vector<std::size_
     }
     if (left.size() == open.size()) {  // a circle: it is cut where it begins in the file
       Placed* its = placed(left.front());
-      if (stuck++ == 0) fail(its->line, "waits, by way of others, for itself");
+      if (stuck++ == 0) fail(its->line, "waits for itself, through others");
       its->waits.clear();
     }
     open = std::move(left);

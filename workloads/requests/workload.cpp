@@ -30,7 +30,7 @@ const Keys<WorkloadTable>& arrival_keys() {
        &WorkloadTable::arrivals,
        {.fallback = "\"trace\" where a trace is named, else required",
         .allowed = "a name from foretoken list"},
-       "How requests arrive. Processes have keys of their own, listed below."},
+       "How requests arrive. Processes have their own keys, listed below."},
   };
   return keys;
 }
@@ -41,7 +41,7 @@ const Keys<WorkloadTable>& limit_keys() {
       {"requests",
        [](auto& s) -> decltype(auto) { return (s.limits.requests); },
        {.range = at_least(1), .unit = "requests"},
-       "Requests in all. Generated traffic needs this, duration, window or part to end."},
+       "Total number of requests. Generated traffic needs this, duration, window or part to end."},
       {{.name = "duration",
         .type = "time",
         .unit = std::string(quantity_example<Seconds>()),
@@ -86,22 +86,23 @@ const Keys<WorkloadTable>& trace_keys() {
       {"skip_bad_lines",
        &S::skip_bad_lines,
        {.quiet = true},
-       "Whether malformed lines of the trace are left out and counted instead of refused."},
+       "Whether malformed lines of the trace are skipped and counted instead of rejected."},
   };
   return keys;
 }
 
 Keys<Traffic> length_keys(const LengthRegistry& registry,
                           const std::shared_ptr<const Trace>& trace) {
-  return {length_key<Traffic>({.name = "prompt_tokens",
-                               .fallback = "the trace's, else required",
-                               .meaning = "Tokens of a prompt; with sessions, of what the user "
-                                          "writes in one turn."},
-                              &Traffic::prompt_tokens, {LengthOf::prompt, trace}, registry),
-          length_key<Traffic>({.name = "output_tokens",
-                               .fallback = "the trace's, else required",
-                               .meaning = "Tokens that are generated for a request."},
-                              &Traffic::output_tokens, {LengthOf::output, trace}, registry)};
+  return {
+      length_key<Traffic>({.name = "prompt_tokens",
+                           .fallback = "the trace's, else required",
+                           .meaning = "Prompt tokens of a request; with sessions, of what the user "
+                                      "writes in one turn."},
+                          &Traffic::prompt_tokens, {LengthOf::prompt, trace}, registry),
+      length_key<Traffic>({.name = "output_tokens",
+                           .fallback = "the trace's, else required",
+                           .meaning = "Output tokens of a request."},
+                          &Traffic::output_tokens, {LengthOf::output, trace}, registry)};
 }
 
 class TrafficWorkload final : public Workload {
@@ -189,7 +190,7 @@ class WorkloadReader {
     given_.skip_bad_lines |= options_.skip_bad_lines;
     if (given_.trace.empty()) {
       table_.expect("trace_format", !has_format || table_.find("trace") != nullptr,
-                    "has no meaning without trace = \"path\"");
+                    "has no effect without trace = \"path\"");
       return;
     }
     std::string format = given_.trace_format;
@@ -216,10 +217,10 @@ class WorkloadReader {
     traffic_.agents = read_agents(table_, catalog_.lengths);
     traffic_.system_prompts = read_system_prompts(table_, catalog_.lengths);
     table_.expect("trace", !traffic_.has_trajectories() || traffic_.trace == nullptr,
-                  "has no meaning with sessions, agents or system_prompts, which are generated; "
+                  "has no effect with sessions, agents or system_prompts, which are generated; "
                   "remove it");
     table_.expect("agents", !traffic_.agents || !traffic_.sessions,
-                  "and sessions are different traffic; keep one of the two tables");
+                  "and sessions are mutually exclusive; keep one of the two tables");
   }
 
   void read_media_traffic() {
@@ -286,7 +287,7 @@ class WorkloadReader {
                   fmt::format("must be at most {}", prefix_block_tokens_max), Mistake::slip);
     table_.expect(
         "prefix_block_tokens", shares || has_texts,
-        "has no meaning without sessions, agents, system_prompts or a trace whose requests "
+        "has no effect without sessions, agents, system_prompts or a trace whose requests "
         "have prefix hashes and whose prompt lengths are used; remove it");
   }
 
@@ -349,7 +350,7 @@ class WorkloadReader {
         if (table_.find(key) == nullptr || chosen == nullptr) continue;
         table_.expect(
             key, false,
-            fmt::format("has no meaning with arrivals = \"{}\"; remove it", given_.arrivals));
+            fmt::format("has no effect with arrivals = \"{}\"; remove it", given_.arrivals));
       }
     }
   }
@@ -359,7 +360,7 @@ class WorkloadReader {
     const TimeTransform& transform = traffic_.transform;
     if (arrivals.waits_for_answers()) {
       constexpr std::string_view message =
-          "has no meaning with a closed loop, whose users set the pace; remove it";
+          "has no effect with a closed loop, whose users set the pace; remove it";
       table_.expect("window", !transform.window, message);
       table_.expect("rate_scale", transform.rate_scale == 1.0, message);
       table_.expect("diurnal", !transform.diurnal, message);
@@ -378,7 +379,7 @@ class WorkloadReader {
     const bool used = traffic_.trace == nullptr || given_.arrivals == "trace" ||
                       traffic_.prompt_tokens->uses_trace() || traffic_.output_tokens->uses_trace();
     table_.expect("trace", used,
-                  "is used by nothing: arrivals and lengths are generated. Remove it, or set "
+                  "is not used: arrivals and lengths are generated. Remove it, or set "
                   "arrivals = \"trace\"");
   }
 
@@ -430,7 +431,7 @@ std::vector<KeyTable> workload_key_tables() {
        {"agents", "table", "", "not set", "",
         "Agents instead of single requests: [workload.agents]."},
        {"system_prompts", "table", "", "not set", "",
-        "Beginnings that prompts share: [workload.system_prompts]."},
+        "Prefixes that prompts share: [workload.system_prompts]."},
        adapters_note()});
   add(media_notes());
   add(request_class_notes());

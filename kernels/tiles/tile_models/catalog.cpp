@@ -10,7 +10,7 @@ std::unique_ptr<TileModel> make_foretoken_2026();
 Registry<TileModelFactory> tile_model_catalog() {
   Registry<TileModelFactory> catalog("tile model");
   catalog.add("origami_2025",
-              "tritonBLAS as published: Algorithms 3 to 9, and Origami's factors on ranks",
+              "tritonBLAS as published: Algorithms 3 to 9, with Origami's ranking factors",
               make_origami_2025);
   catalog.add("origami_2026",
               "Origami's core of 2026: hit rates with capacity by operand, prefetch depth, edges "

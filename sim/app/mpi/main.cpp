@@ -34,10 +34,9 @@ void check_that_ranks_know_each_other(const RankMessages& messages) {
   const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   if (messages.ranks() > 1 || tasks == nullptr || std::string_view(tasks) == "1") return;
   if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return;  // mpirun -n 1 is meant
-  throw ConfigError({"srun"},
-                    fmt::format("started {} tasks that do not know of each other; try srun "
-                                "--mpi=pmix, or mpirun inside the allocation",
-                                tasks));
+  throw ConfigError({"srun"}, fmt::format("started {} unconnected tasks; try srun "
+                                          "--mpi=pmix, or mpirun inside the allocation",
+                                          tasks));
 }
 
 int fail(int status, const std::string& message) {
@@ -124,7 +123,7 @@ int status_of(const std::function<int()>& action) {
   }
 }
 
-constexpr const char* jobs_text = "Runs at once on each rank (default: its processors)";
+constexpr const char* jobs_text = "Parallel runs on each rank (default: one per CPU)";
 
 CLI::App* add_sweep_command(CLI::App& program, SweepOptions& options) {
   CLI::App* command =
@@ -170,8 +169,9 @@ int run(int argc, char** argv) {
   std::string foretoken = foretoken_beside_this();
   CLI::App* sweep_command = add_sweep_command(program, sweep_options);
   for (CLI::App* command : {sweep_command, add_plan_command(program, plan_options, plan_lease_s)}) {
-    command->add_option("--foretoken", foretoken,
-                        "The foretoken program on every node (default: the one beside this)");
+    command->add_option(
+        "--foretoken", foretoken,
+        "The foretoken program on every node (default: the one next to this program)");
   }
   try {
     program.parse(argc, argv);

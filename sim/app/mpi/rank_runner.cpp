@@ -96,9 +96,9 @@ void RankRunner::welcome(int number, const std::string& text) {
     rank.slots = report.slots;
     return;
   }
-  tell("foretoken-mpi: rank {} on {} is left out: {}\n", number, rank.host,
+  tell("foretoken-mpi: rank {} on {} is not used: {}\n", number, rank.host,
        report.problem.empty()
-           ? "it has another foretoken or another file " + program_.scenario + " than rank 0"
+           ? "its foretoken or its file " + program_.scenario + " differs from rank 0's"
            : report.problem);
   messages_.send(number, MessageKind::stop, "");
 }
@@ -128,8 +128,8 @@ void RankRunner::watch_ranks() {
     if (rank.is_silent || now - rank.heard < silence_) continue;
     rank.is_silent = true;
     tell(
-        "foretoken-mpi: rank {} on {} has said nothing for {:.0f} s and counts as dead; its "
-        "runs are done by others\n",
+        "foretoken-mpi: rank {} on {} has not responded for {:.0f} s and counts as dead; other "
+        "ranks take over its runs\n",
         number, rank.host, std::chrono::duration<double>(silence_).count());
     queue_.insert(queue_.begin(), rank.running.begin(), rank.running.end());
     rank.running.clear();

@@ -15,7 +15,7 @@ DeploymentFormatRegistry deployment_format_registry() {
   registry.add("kubernetes", "Kubernetes manifests", kubernetes_deployment);
   registry.add("llm_d", "Helm values of llm-d's model service", llm_d_deployment);
   registry.add("compose", "a Docker Compose file", compose_deployment);
-  registry.add("shell", "a launch line or script", shell_deployment);
+  registry.add("shell", "a launch command or script", shell_deployment);
   return registry;
 }
 

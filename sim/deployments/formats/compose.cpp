@@ -36,7 +36,7 @@ class ComposeDeployment final : public DeploymentFormat {
     for (const auto& [name, service] : std::get<ValueObject>(root.find("services")->data)) {
       std::optional<LaunchedServer> server = read_container(service, with_configs);
       if (!server) {
-        deployment.notes.push_back(fmt::format("service {} runs no engine and is left out", name));
+        deployment.notes.push_back(fmt::format("service {} runs no engine and is skipped", name));
         continue;
       }
       server->name = name;
@@ -55,11 +55,11 @@ class ComposeDeployment final : public DeploymentFormat {
       gpus += server.gpus * server.nodes * server.replicas;
       of_node = std::max(of_node, server.gpus_of_node);
     }
-    return gpus > of_node ? fmt::format(
-                                "Compose runs on one node, and these servers take {} GPUs "
-                                "of nodes with {}",
-                                gpus, of_node)
-                          : "";
+    return gpus > of_node
+               ? fmt::format(
+                     "Compose runs on one node, but these servers take {} GPUs of nodes with {}",
+                     gpus, of_node)
+               : "";
   }
 
   std::string write(const LaunchedDeployment& deployment) const override {

@@ -26,8 +26,7 @@ class DynamoDeployment final : public DeploymentFormat {
         std::optional<LaunchedServer> server;
         if (container != nullptr) server = read_container(*container, text);
         if (!server) {
-          deployment.notes.push_back(
-              fmt::format("service {} runs no engine and is left out", name));
+          deployment.notes.push_back(fmt::format("service {} runs no engine and is skipped", name));
           continue;
         }
         server->name = name;
@@ -46,10 +45,10 @@ class DynamoDeployment final : public DeploymentFormat {
   std::string file_name() const override { return "dynamo.yaml"; }
 
   std::string obstacle(const LaunchedDeployment& deployment) const override {
-    if (deployment.has_models()) return "a graph here is of one model";
+    if (deployment.has_models()) return "a graph serves one model";
     for (const LaunchedServer& server : deployment.servers) {
       if (!launch_options(server).empty())
-        return fmt::format("{} takes options from a file, which belongs into the workers' image",
+        return fmt::format("{} takes options from a file, which belongs in the workers' image",
                            launcher_called(server.launcher, server.position).product);
     }
     return "";

@@ -64,8 +64,8 @@ class KubernetesDeployment final : public DeploymentFormat {
   std::string obstacle(const LaunchedDeployment& deployment) const override {
     for (const LaunchedServer& server : deployment.servers) {
       if (server.nodes > 1)
-        return fmt::format("a Deployment's pod stands on one node, and each {} spans {}",
-                           server.name, server.nodes);
+        return fmt::format("a Deployment's pod runs on one node, but each {} spans {}", server.name,
+                           server.nodes);
     }
     return "";
   }

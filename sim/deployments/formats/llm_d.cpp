@@ -38,13 +38,13 @@ class LlmDDeployment final : public DeploymentFormat {
   std::string file_name() const override { return "llm-d-values.yaml"; }
 
   std::string obstacle(const LaunchedDeployment& deployment) const override {
-    if (deployment.has_models()) return "a model service is of one model";
+    if (deployment.has_models()) return "a model service serves one model";
     for (const LaunchedServer& server : deployment.servers) {
       if (server.launcher != "vllm")
-        return fmt::format("llm-d's model service runs vLLM, and {} runs {}", server.name,
+        return fmt::format("llm-d's model service runs vLLM, but {} runs {}", server.name,
                            launcher_called(server.launcher, server.position).product);
       if (server.nodes > 1)
-        return fmt::format("its pods stand on one node each, and each {} spans {}", server.name,
+        return fmt::format("its pods run on one node each, but each {} spans {}", server.name,
                            server.nodes);
     }
     int of_role[3] = {};

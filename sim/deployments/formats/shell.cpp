@@ -29,7 +29,7 @@ std::string compared(LaunchedServer server) {
 class ShellDeployment final : public DeploymentFormat {
  public:
   bool recognises(const DeploymentText& text) const override {
-    return text.documents.empty() || text.source == "launch line";
+    return text.documents.empty() || text.source == "launch command";
   }
 
   LaunchedDeployment read(const DeploymentText& text) const override {
@@ -60,8 +60,8 @@ class ShellDeployment final : public DeploymentFormat {
   std::string write(const LaunchedDeployment& deployment) const override {
     std::string text =
         "#!/usr/bin/env bash\n"
-        "# Starts every server of this deployment in the background. One node's lines belong\n"
-        "# to that node alone.\n"
+        "# Starts every server of this deployment in the background. Run each node's\n"
+        "# lines on that node only.\n"
         "set -euo pipefail\n";
     Place place;
     for (const LaunchedServer& server : deployment.servers) text += lines_of(server, place);

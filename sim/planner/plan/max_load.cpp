@@ -122,7 +122,7 @@ class MaxLoadSearch {
           candidate.impossible.empty() ? candidate.bounds.too_large : candidate.impossible;
       if (row.base.impossible.empty() && candidate.bounds.attainment < target_)
         row.base.impossible =
-            "too few requests would meet the SLO, at any load: its steps alone take longer";
+            "too few requests would meet the SLO at any load: the steps alone take longer";
       if (!row.base.impossible.empty()) continue;
       const double guess = candidate.bounds.units > 0 ? load_usual / candidate.bounds.units : 1.0;
       questions.emplace_back(i, target_, replications_, guess, limits(i, true));

@@ -42,7 +42,7 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
                      PageTile::Tone::good});
     tiles.push_back({"Holds up to", brief(base.holds), "requests/s",
                      load_interval(base.interval) + " · " +
-                         brief(base.holds / candidate.unit_gpus) + " a GPU"});
+                         brief(base.holds / candidate.unit_gpus) + " per GPU"});
     tiles.push_back({"Cost",
                      fmt::format("${}", grouped(answer.dollars_per_million(*answer.best, base), 2)),
                      "per M tokens", "of output, at that load"});
@@ -82,9 +82,9 @@ void add_loads(ReportPage& page, const MaxLoad& answer) {
     series.notes.push_back(fmt::format("{}: {}/s ({}), ${:.2f} an hour", choice_of(answer, i),
                                        brief(base.holds), load_interval(base.interval), dollars));
   }
-  page.section("Highest loads that hold the SLO",
-               fmt::format("Requests/s, found to {}; in brackets what that and the predictor's "
-                           "error leave open.",
+  page.section("Highest loads that meet the SLO",
+               fmt::format("Requests/s, to within {}; in brackets the interval (search tolerance "
+                           "and kernel-price error).",
                            percent(answer.settings.tolerance)));
   const bool costs_differ = std::ranges::any_of(
       others.x, [&](double dollars) { return best.x.empty() || dollars != best.x.front(); });
@@ -107,8 +107,8 @@ void add_load_models(ReportPage& page, const MaxLoad& answer, const std::vector<
 void add_load_changes(ReportPage& page, const MaxLoad& answer) {
   if (answer.changes.empty()) return;
   page.section("What other hardware is worth",
-               "How much more load the same cluster would hold with one thing changed, and what a "
-               "GPU might then cost for output tokens to cost the same.");
+               "How much more load the same cluster would sustain with one change, and what "
+               "per GPU might then cost for output tokens to cost the same.");
   std::vector<LoadRow> rows;
   std::vector<PageGain> gains;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
@@ -144,17 +144,17 @@ void add_load_accuracy(ReportPage& page, const MaxLoad& answer) {
   }
   const TrafficSample& traffic = answer.space.traffic;
   notes.push_back(
-      fmt::format("Traffic: {} prompt and {} output tokens a request on average, {}; "
-                  "its rate is what was searched.",
+      fmt::format("Traffic: {} prompt and {} output tokens per request on average, {}; the search "
+                  "varied its rate.",
                   brief(prompt_tokens_mean(traffic)), brief(traffic.output_tokens_mean()),
                   traffic.is_recorded ? "from a recorded trace" : "drawn"));
   notes.push_back("SLO: " + slo_text(answer.space.slo) + ".");
   notes.emplace_back("Assumes that less load is never harder to serve.");
   if (!answer.changes.empty()) {
-    notes.push_back(fmt::format(
-        "Gains below the tolerance of the search ({}) are not to be told from none; the "
-        "predictor's error is the same before and after a change and mostly cancels.",
-        percent(answer.settings.tolerance)));
+    notes.push_back(
+        fmt::format("Gains below the search tolerance ({}) cannot be told from none; kernel-price "
+                    "error is the same before and after a change and mostly cancels.",
+                    percent(answer.settings.tolerance)));
   }
   if (!answer.is_complete) notes.emplace_back("The search was stopped.");
   page.notes(notes);
@@ -173,9 +173,9 @@ std::string max_load_page(const MaxLoad& answer, const std::string& scenario,
   add_load_models(page, answer, rows);
   add_load_changes(page, answer);
   add_load_accuracy(page, answer);
-  page.section("Scenario",
-               "Of the cluster that serves most requests for a dollar; every default "
-               "filled in, at the load that was given.");
+  page.section(
+      "Scenario",
+      "The cluster with the most requests per dollar, at the given load; every default filled in.");
   if (answer.best) {
     page.text("Command",
               command_lines(command_words(answer.overrides, answer.run, scenario), 100, 0));

@@ -62,14 +62,14 @@ class Planner {
   void settle() {
     for (const ModelPlan& part : plans_.models) {
       if (part.plan.result.cheapest) continue;
-      plans_.problem = fmt::format("no choice of {} holds the SLO", part.model);
+      plans_.problem = fmt::format("no choice of {} meets the SLO", part.model);
       return;
     }
     const auto mix = cheapest_mix(plans_.models, settings_.gpus_max, load_);
     if (!mix) {
       plans_.problem = fmt::format(
-          "each model has choices that hold the SLO, but none of them find room together: the "
-          "cheapest take {}; {} are allowed ([plan] gpus_max, and the cluster's)",
+          "each model has choices that meet the SLO, but they do not fit together: the cheapest "
+          "take {}; {} are allowed ([plan] gpus_max and the cluster's)",
           counted(cheapest_gpus(), "GPU"), settings_.gpus_max);
       return;
     }
@@ -129,7 +129,7 @@ class Planner {
                             find_room(keys_together(plans_.models, load_), load_);
     if (is_allowed) return;
     plans_.problem = fmt::format(
-        "{} holds the SLO alone and misses it beside the others, and there is no room for more",
+        "{} meets the SLO alone but misses it with the others, and there is no room for more",
         part.model);
   }
 

@@ -31,11 +31,11 @@ std::string answer_text(const ModelPlans& plans, const std::string& scenario, co
                           counted(plans.gpus(), "GPU"), dollars_text(plans.dollars_per_hour())),
               width, 2, 4);
   for (const ModelPlan& part : plans.models) {
-    text += wrapped(
-        fmt::format("{}: {} · {} · {} · beside the others {} % of its requests meet the SLO",
-                    part.model, deployed(part), counted(part.gpus(), "GPU"),
-                    dollars_text(part.dollars_per_hour()), attained(part.attainment)),
-        width, 4, 6);
+    text +=
+        wrapped(fmt::format("{}: {} · {} · {} · with the others {} % of its requests meet the SLO",
+                            part.model, deployed(part), counted(part.gpus(), "GPU"),
+                            dollars_text(part.dollars_per_hour()), attained(part.attainment)),
+                width, 4, 6);
   }
   return text +
          ink.quiet(command_lines(command_words(plans.overrides, plans.run, scenario), width, 4));

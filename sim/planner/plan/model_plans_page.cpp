@@ -21,7 +21,7 @@ void add_model_tiles(ReportPage& page, const ModelPlans& plans) {
                      fmt::format("${} a month", month_text(plans.dollars_per_hour()))});
     for (const ModelPlan& part : plans.models) {
       tiles.push_back({part.model, with_units(part.plan, part.candidate, part.units), "",
-                       fmt::format("{} · {} % within the SLO beside the others",
+                       fmt::format("{} · {} % within the SLO with the others",
                                    counted(part.gpus(), "GPU"), attained(part.attainment))});
     }
   } else {
@@ -34,8 +34,8 @@ void add_model_tiles(ReportPage& page, const ModelPlans& plans) {
 }
 
 void add_answer(ReportPage& page, const ModelPlans& plans) {
-  page.section("The models beside each other",
-               "Planned each under its own requests, then run under all of them at once.");
+  page.section("The models together",
+               "Each is planned under its own requests, then all run together.");
   std::vector<std::string> models, choices;
   std::vector<double> shares, units, gpus, dollars, attainments;
   for (const ModelPlan& part : plans.models) {
@@ -68,7 +68,7 @@ std::string model_plans_page(const ModelPlans& plans, const std::string& scenari
     add_plan(page, part.plan, part.model + " alone: ");
     choices = std::max(choices, part.plan.space.candidates.size());
   }
-  page.section("Scenario", "Of the cheapest for all models; every default filled in.");
+  page.section("Scenario", "The cheapest deployment of all models; every default filled in.");
   if (plans.is_found()) {
     page.text("Command",
               command_lines(command_words(plans.overrides, plans.run, scenario), 100, 0));

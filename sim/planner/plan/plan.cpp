@@ -65,8 +65,8 @@ void check_whole(Plan& plan, const PlanSearchSettings& settings, PlanRuns& runs)
       result.fate = CandidateFate::fails;
       result.reason = whole.status == RunStatus::ran
                           ? fmt::format(
-                                "{} of them, as many as are allowed, hold samples of the "
-                                "traffic and miss the SLO over all of it",
+                                "{} of them, the most allowed, meet the SLO over samples of the "
+                                "traffic but not over all of it",
                                 result.units)
                           : whole.message;
     } else {

@@ -27,8 +27,8 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
   if (!plan.result.cheapest) {
     return fmt::format("  {} {}\n", ink.bad("✗"),
                        plan.result.is_complete
-                           ? "no choice holds the SLO; the reasons are below"
-                           : "stopped before any choice was found to hold the SLO");
+                           ? "no choice meets the SLO; the reasons are below"
+                           : "stopped before any choice was found to meet the SLO");
   }
   const std::size_t best = *plan.result.cheapest;
   const CandidateResult& result = plan.result.candidates[best];
@@ -64,23 +64,22 @@ std::string runs_text(const Plan& plan, int width) {
     ++counts[static_cast<std::size_t>(result.fate)];
   const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
   std::string choices = fmt::format(
-      "{} choices: {} hold the SLO, {} miss it, {} beaten, {} too slow even without queueing, "
+      "{} choices: {} meet the SLO, {} miss it, {} beaten, {} too slow even without queueing, "
       "{} impossible",
       plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
       of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible));
   if (of(CandidateFate::undecided) > 0)
-    choices += fmt::format(", {} not decided", of(CandidateFate::undecided));
+    choices += fmt::format(", {} undecided", of(CandidateFate::undecided));
   return '\n' + wrapped(choices, width, 2, 4) +
-         wrapped(
-             fmt::format("{} runs{}; counting up the replicas of every choice takes at least {} "
-                         "({} saved)",
-                         grouped(static_cast<std::int64_t>(plan.runs)),
-                         plan.close_runs > 0
-                             ? fmt::format(" and {} for intervals and the highest load",
-                                           grouped(static_cast<std::int64_t>(plan.close_runs)))
-                             : "",
-                         grouped(static_cast<std::int64_t>(plan.counted_runs)), percent(saved)),
-             width, 2, 4);
+         wrapped(fmt::format("{} runs{}; trying every replica count of every choice takes at least "
+                             "{} ({} saved)",
+                             grouped(static_cast<std::int64_t>(plan.runs)),
+                             plan.close_runs > 0
+                                 ? fmt::format(" and {} for intervals and the highest load",
+                                               grouped(static_cast<std::int64_t>(plan.close_runs)))
+                                 : "",
+                             grouped(static_cast<std::int64_t>(plan.counted_runs)), percent(saved)),
+                 width, 2, 4);
 }
 
 }  // namespace
@@ -96,15 +95,15 @@ std::string plan_table(const Plan& plan, const std::string& scenario,
     rows.resize(rows.size() - left_out);
     text += plan_columns(plan, rows, ink).fitted("", layout.colour, width).text;
     if (left_out > 0) {
-      text += wrapped(fmt::format("{} more hold and cost more: see --all or plan.csv", left_out),
+      text += wrapped(fmt::format("{} more meet it and cost more: see --all or plan.csv", left_out),
                       width, 2, 2);
     }
     text += ink.quiet(wrapped(
         fmt::format(
-            "★ cheapest · ≈ cannot be ruled out as cheapest · ◆ not beaten in cost, {} and "
-            "tokens/s per GPU at once · $ for the GPUs in use, then for whole nodes, then{} "
-            "with a spare replica · latencies in ms, means over seeds · in brackets the {:g} % "
-            "interval (kernel-price error and seeds) · /GPU: output tokens/s at this load",
+            "★ cheapest · ≈ cannot be ruled out as cheapest · ◆ Pareto-optimal in cost, {} and "
+            "tokens/s per GPU · $ for the GPUs in use, then for whole nodes, then{} with a spare "
+            "replica · latencies in ms, means over seeds · in brackets the {:g} % interval "
+            "(kernel-price error and seeds) · /GPU: output tokens/s at this load",
             figure_named(plan.settings.latency + "_ms").title,
             plan.settings.pay == PlanPay::nodes ? " for whole nodes" : " for the GPUs in use",
             100 * plan.settings.confidence),

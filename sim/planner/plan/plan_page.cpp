@@ -37,7 +37,7 @@ PageTile latency_tile(const CandidateResult& result, const DeploymentConfidence*
 void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_t best) {
   const CandidateResult& result = plan.result.candidates[best];
   const DeploymentConfidence* sure = plan.confidence(best);
-  tiles.push_back({"Cheapest that holds", with_units(plan, best), "", gpus_text(plan, best),
+  tiles.push_back({"Cheapest that meets the SLO", with_units(plan, best), "", gpus_text(plan, best),
                    PageTile::Tone::good});
   const CostRange range = plan.cost_range(best);
   std::string open;
@@ -51,7 +51,7 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
                    grouped(dollars_per_million(plan, best), 2))});
   const std::size_t share = figure_index("attainment");
   tiles.push_back({"Within the SLO", attained(result.metrics[share]), "%",
-                   fmt::format("{}{} wanted",
+                   fmt::format("{}{} required",
                                sure == nullptr ? ""
                                                : fmt::format("{} to {} % · ",
                                                              attained(sure->metrics[share].low),
@@ -64,7 +64,7 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
   if (sure != nullptr && sure->load_holds) {
     tiles.push_back({"Holds up to", brief(*sure->load_holds * plan.space.traffic.rate.value()),
                      "requests/s",
-                     fmt::format("{} asked for", brief(plan.space.traffic.rate.value()))});
+                     fmt::format("{} required", brief(plan.space.traffic.rate.value()))});
   }
 }
 
@@ -73,7 +73,7 @@ void add_plan_tiles(ReportPage& page, const Plan& plan) {
   if (plan.result.cheapest) {
     add_answer_tiles(tiles, plan, *plan.result.cheapest);
   } else {
-    tiles.push_back({"Cheapest that holds", "none", "",
+    tiles.push_back({"Cheapest that meets the SLO", "none", "",
                      plan.result.is_complete ? "the reasons are below" : "stopped before",
                      PageTile::Tone::bad});
   }
@@ -136,8 +136,8 @@ void add_plan_scatter(ReportPage& page, const Plan& plan, double Objectives::*fi
               : fmt::format(" ({} to {})", brief(series.low.back()), brief(series.high.back()))));
     }
     if (verdict == "as good") series.name = "cannot be ruled out as cheapest";
-    if (verdict == "front") series.name = "not beaten in everything";
-    if (verdict == "holds") series.name = "others that hold";
+    if (verdict == "front") series.name = "Pareto-optimal";
+    if (verdict == "holds") series.name = "others that meet the SLO";
     chart.series.push_back(std::move(series));
   }
   chart.series.push_back(edge_of(plan, figure, more_is_better));
@@ -159,16 +159,15 @@ std::vector<std::size_t> table_order(const Plan& plan) {
 
 void add_as_good(ReportPage& page, const Plan& plan, const std::string& of) {
   if (!plan.result.cheapest || plan.confidences.empty()) return;
-  page.section(of + "What may be the cheapest after all",
-               "Of these nobody can say by prediction alone whether they cost less than the "
-               "cheapest: their costs overlap once steps may be as long or as short as the "
-               "predictor's error leaves open.");
+  page.section(of + "Possibly cheaper choices",
+               "Prediction alone cannot tell whether these cost less than the cheapest: within the "
+               "predictor's error of step times, their costs overlap.");
   std::vector<std::string> notes;
   for (const std::size_t other : plan.as_good_as_cheapest) {
     notes.push_back(doubt_text(plan, other));
   }
   if (notes.empty())
-    notes.emplace_back("None: the cheapest costs less than every other looked at.");
+    notes.emplace_back("None: the cheapest costs less than every other choice examined.");
   page.notes(notes);
 }
 
@@ -183,15 +182,14 @@ void add_plan_reasons(ReportPage& page, const Plan& plan, const std::string& of)
   }
   if (notes.empty()) return;
   page.section(of + "Why not the others",
-               "Beaten: even at the best that its steps allow. Too slow, "
-               "not possible: known before any run.");
+               "Beaten: more expensive even at its best possible load. Too slow, not possible: "
+               "known before any run.");
   page.notes(notes);
 }
 
 void add_plan_accuracy(ReportPage& page, const Plan& plan, const std::string& of) {
   page.section(of + "Confidence",
-               "Intervals hold what the predictor's held-out error and the draw of the traffic "
-               "leave open.");
+               "Intervals cover the predictor's held-out error and random traffic.");
   const DeploymentConfidence* sure =
       plan.result.cheapest ? plan.confidence(*plan.result.cheapest) : nullptr;
   if (sure != nullptr) {
@@ -209,29 +207,29 @@ void add_plan_accuracy(ReportPage& page, const Plan& plan, const std::string& of
   }
   const TrafficSample& traffic = plan.space.traffic;
   std::vector<std::string> notes = {
-      fmt::format("Load: {} requests/s, {} prompt and {} output tokens a request on average, {}.",
+      fmt::format("Load: {} requests/s, {} prompt and {} output tokens per request on average, {}.",
                   brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
                   brief(traffic.output_tokens_mean()),
                   traffic.is_recorded ? "from a recorded trace" : "drawn"),
       "SLO: " + slo_text(plan.space.slo) + "."};
   if (sure != nullptr) notes.push_back("Cheapest: " + error_text(plan, *sure) + ".");
   if (!traffic.is_recorded) {
-    notes.push_back(fmt::format(
-        "A fleet holds if the scenario's own seed does and the lower end of the one-sided 95 % "
-        "interval of {} to {} seeds does.",
-        plan.settings.replications.least, plan.settings.replications.most));
+    notes.push_back(
+        fmt::format("A fleet meets the SLO if it does with the scenario's own seed and at the "
+                    "lower end of the one-sided 95 % interval of {} to {} seeds.",
+                    plan.settings.replications.least, plan.settings.replications.most));
   }
   notes.insert(
       notes.end(),
-      {"Assumes that a fleet with more replicas never holds less.",
-       "Errors of all kernel families are taken to go the same way. Not in the intervals: errors "
-       "of host times beyond the predictor's table, and what the simulator leaves out.",
+      {"Assumes that more replicas never hurt.",
+       "Errors of all kernel families are assumed to have the same sign. Not in the intervals: "
+       "errors of host times beyond the predictor's table, and anything not modelled.",
        fmt::format("No deployment has more than {} replicas or {} GPUs.",
                    plan.settings.replicas_max, plan.settings.gpus_max)});
   if (plan.confidences.empty())
-    notes.emplace_back("Nobody looked closely (--quick, or stopped): figures are means alone.");
+    notes.emplace_back("No intervals (--quick, or stopped): figures are means only.");
   if (!plan.result.is_complete)
-    notes.emplace_back("The search was stopped: choices that nobody ran may be better.");
+    notes.emplace_back("The search was stopped: choices that were not run may be better.");
   page.notes(notes);
 }
 
@@ -239,18 +237,17 @@ void add_plan_accuracy(ReportPage& page, const Plan& plan, const std::string& of
 
 void add_plan(ReportPage& page, const Plan& plan, const std::string& of) {
   if (plan.result.cheapest) {
-    page.section(of + "Choices that hold",
-                 "With as many replicas as it takes. Whiskers are intervals of "
-                 "those that were looked at closely.");
+    page.section(of + "Choices that meet the SLO",
+                 "With as many replicas as needed. Whiskers are intervals, where computed.");
     const std::size_t latency = figure_index(plan.settings.latency + "_ms");
     add_plan_scatter(page, plan, &Objectives::latency_ms, latency,
                      figure_named(plan.settings.latency + "_ms").title, "ms", false);
-    add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput of a GPU",
+    add_plan_scatter(page, plan, &Objectives::tokens_per_s_gpu, std::nullopt, "Throughput per GPU",
                      "output tokens/s", true);
   }
   page.section(of + "All choices",
-               "Figures of those that hold, with as many replicas as that takes; in brackets their "
-               "intervals where it was looked at closely. Click a column header to sort.");
+               "Figures of choices that meet the SLO, with as many replicas as needed; in brackets "
+               "their intervals, where computed. Click a column header to sort.");
   page.table("choice", plan_columns(plan, table_order(plan), Ink(false)).page());
   add_as_good(page, plan, of);
   add_plan_reasons(page, plan, of);
@@ -262,7 +259,7 @@ std::string plan_page(const Plan& plan, const std::string& scenario, const LoadS
   ReportPage page("Plan of " + scenario, "plan", version);
   add_plan_tiles(page, plan);
   add_plan(page, plan, "");
-  page.section("Scenario", "Of the cheapest; every default filled in.");
+  page.section("Scenario", "The cheapest deployment; every default filled in.");
   if (plan.result.cheapest) {
     const std::size_t best = *plan.result.cheapest;
     page.text("Command", command_lines(command_words(plan, best, scenario), 100, 0));

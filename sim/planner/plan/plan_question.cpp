@@ -9,8 +9,7 @@ void check_plan_question(const Scenario& scenario) {
   const auto waits = [](const auto& targets) { return targets.ttft || targets.e2e; };
   if (!waits(scenario.slo) && std::ranges::none_of(scenario.slo.classes, waits)) {
     throw ConfigError({"slo"},
-                      "a plan needs a target that waiting breaks: give [slo] ttft or "
-                      "e2e; without one any queue is fine");
+                      "a plan needs a target that queueing can break: give [slo] ttft or e2e");
   }
   for (const PoolSpec& pool : pools_of(scenario)) {
     if (!pool.scenario.autoscaler) continue;

@@ -80,8 +80,8 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
     if (over.outcome.status == RunStatus::failed) {
       // Neither holds nor cannot be: with its choice left out, the answer might be another.
       throw std::runtime_error(
-          fmt::format("a run of the plan broke off, so that its answer is not "
-                      "known: {}\nThe run: {}",
+          fmt::format("a run of the plan failed, so its result is unknown: {}\n"
+                      "The run: {}",
                       over.outcome.message, fmt::join(texts_of(request.changes), " ")));
     }
     if (store_ != nullptr) store_->keep(request, over.outcome);

@@ -198,10 +198,10 @@ class Search {
     if (!search.units()) {
       result.objectives = standings_.best_case(i);
       const int most = candidates_[i].units_max;
-      return close(
-          i, CandidateFate::fails,
-          most == 1 ? std::string("one, as many as are allowed, misses the SLO")
-                    : fmt::format("{} of them, as many as are allowed, still miss the SLO", most));
+      return close(i, CandidateFate::fails,
+                   most == 1
+                       ? std::string("one, the most allowed, misses the SLO")
+                       : fmt::format("{} of them, the most allowed, still miss the SLO", most));
     }
     result.units = *search.units();
     close(i, CandidateFate::holds, "");

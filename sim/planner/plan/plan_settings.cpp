@@ -27,14 +27,13 @@ struct ListedChoice {
 };
 constexpr std::array layout_choices = std::to_array<ListedChoice>({
     {"tensor_parallel", "deployment.tensor_parallel", "TP", true,
-     "Sizes of tensor parallelism to try. Not set: 1, 2, 4, 8 and the scenario's, unless pools, "
+     "Tensor-parallel sizes to try. Not set: 1, 2, 4, 8 and the scenario's, unless pools, "
      "attention ranks or expert ranks depend on it."},
     {"pipeline_parallel", "deployment.pipeline_parallel", "PP", true,
-     "Numbers of pipeline stages to try."},
+     "Pipeline-parallel sizes to try."},
     {"data_parallel_attention", "deployment.data_parallel_attention", "DP", true,
-     "Numbers of attention ranks to try."},
-    {"expert_parallel", "deployment.expert_parallel", "EP", true,
-     "Numbers of sets of GPUs with whole experts to try."},
+     "Data-parallel attention sizes to try."},
+    {"expert_parallel", "deployment.expert_parallel", "EP", true, "Expert-parallel sizes to try."},
 });
 constexpr std::array name_choices = std::to_array<ListedChoice>({
     {"preset", "engine.preset", "preset", false, "Engine presets to try."},
@@ -50,25 +49,25 @@ const Keys<PlanSettings>& plan_keys() {
       {"replicas_max",
        &S::replicas_max,
        {.range = counted, .unit = "replicas"},
-       "Largest number of replicas that is considered."},
+       "Largest number of replicas to consider."},
       {"gpus_max",
        &S::gpus_max,
        {.range = counted, .unit = "GPUs"},
-       "Largest number of GPUs that is considered."},
+       "Largest number of GPUs to consider."},
       {"candidates_at_once",
        &S::candidates_at_once,
        {.range = counted, .unit = "deployments"},
-       "Deployments that are examined side by side before bounds are compared."},
+       "Deployments to examine in parallel before comparing bounds."},
       {"front",
        &S::wants_front,
        {},
-       "Whether the front of cost against latency is looked for. If not, only the cheapest "
-       "deployment is, with fewer runs."},
+       "Whether to search for the Pareto front of cost and latency. If not, only the cheapest "
+       "deployment is found, in fewer runs."},
       {"margin",
        &S::margin,
        {.range = between(0, 1, "must be from 0 to 1; 0.05 is 5 % more load")},
-       "Load beyond the scenario's that a deployment has to hold, as a share: 0.05 asks for 5 % "
-       "more."},
+       "Headroom: share of load beyond the scenario's that a deployment must sustain. 0.05 asks "
+       "for 5 % more."},
       {"pay",
        &S::pay,
        {},
@@ -79,11 +78,11 @@ const Keys<PlanSettings>& plan_keys() {
                   .high = std::nextafter(1.0, 0.0),
                   .message = "is a probability: at least 0.5, below 1"},
         .allowed = "0.5 or more, below 1"},
-       "Probability of the intervals that decide whether a deployment holds the SLO."},
+       "Probability of the intervals that decide whether a deployment meets the SLO."},
       {"tolerance",
        &S::tolerance,
        {.range = between(0.001, 0.5, "must be from 0.001 to 0.5; 0.02 is 2 %")},
-       "How closely the highest load of a deployment is found, as a share of it."},
+       "Tolerance to which the highest load of a deployment is found, as a share of it."},
   };
   return keys;
 }
@@ -140,8 +139,7 @@ class SettingsReader {
     const bool by_gpu = read_list("gpus", settings_.gpus);
     const bool by_cluster = read_list("clusters", settings_.clusters);
     settings_.cluster_positions = positions_of(table_.find("clusters"));
-    table_.expect("clusters", !(by_gpu && by_cluster),
-                  "and gpus are two ways to say the same; keep one");
+    table_.expect("clusters", !(by_gpu && by_cluster), "and gpus are mutually exclusive; keep one");
     const std::vector<std::string> known = gpu_names();
     for (std::string& gpu : settings_.gpus) {
       if (std::ranges::find(known, gpu) != known.end()) continue;
@@ -156,7 +154,7 @@ class SettingsReader {
                     gpu.empty() ? "names no GPU"
                     : found.empty()
                         ? unknown_name_message("GPU", gpu, {known.begin(), known.end()}) +
-                              "; for a file of your own name a cluster file under `clusters`"
+                              "; for your own GPU, name a cluster file under `clusters`"
                         : ambiguous_gpu_message(gpu, found));
     }
   }
@@ -275,11 +273,11 @@ class SettingsReader {
   }
 
   static std::string problem_of(const std::string& path, const std::vector<std::string>& values) {
-    if (path == "deployment.replicas") return "is what the plan finds";
+    if (path == "deployment.replicas") return "is determined by the plan";
     if (path == "cluster.name") return "is chosen by gpus or clusters";
     for (const char* question : {"workload.", "slo.", "run."}) {
       if (path.starts_with(question))
-        return "is the question, not a choice; set it in the scenario";
+        return "defines the question and cannot vary; set it in the scenario";
     }
     const bool is_twice = std::set(values.begin(), values.end()).size() != values.size();
     return is_twice ? "names a value twice" : "";
@@ -351,7 +349,7 @@ class SettingsReader {
     std::vector<int> counts;
     if (!table_.read("replications", counts)) return;
     const bool is_fine = counts.size() == 2 && counts[0] >= 1 && counts[1] >= counts[0];
-    table_.expect("replications", is_fine, "must be the least and the most, as [2, 5]");
+    table_.expect("replications", is_fine, "must be minimum and maximum, as [2, 5]");
     if (is_fine) settings_.replications = {counts[0], counts[1]};
   }
 
@@ -383,9 +381,9 @@ std::vector<KeyTable> plan_key_tables() {
   };
   std::vector<KeyNote> notes = {
       list("gpus", "list of strings", "the scenario's cluster",
-           "GPUs to choose from, by name; of each as many nodes as the replicas take."),
+           "GPUs to choose from, by name; as many nodes of each as the replicas need."),
       list("clusters", "list of strings", "the scenario's cluster",
-           "Clusters to choose from, by name or path, each as large as it is; instead of gpus.")};
+           "Clusters of fixed size to choose from, by name or path; instead of gpus.")};
   for (const ListedChoice& choice : layout_choices)
     notes.push_back(list(choice.key, "list of integers", "the scenario's", choice.meaning));
   notes.push_back(list("pools", "list of strings", "the scenario's",
@@ -394,7 +392,7 @@ std::vector<KeyTable> plan_key_tables() {
   for (const ListedChoice& choice : name_choices)
     notes.push_back(list(choice.key, "list of strings", "the scenario's", choice.meaning));
   notes.push_back(list("vary", "table of lists", "not set",
-                       "Any other keys to choose: [plan.vary.engine] batch_tokens_max = [2048, "
+                       "Any other keys to vary: [plan.vary.engine] batch_tokens_max = [2048, "
                        "8192]."));
   for (KeyNote& note : plan_keys().notes()) notes.push_back(std::move(note));
   notes.push_back({.name = "prices",
@@ -406,15 +404,15 @@ std::vector<KeyTable> plan_key_tables() {
   notes.push_back({.name = "latency",
                    .type = "string",
                    .fallback = "\"e2e_p50\"",
-                   .meaning = "Latency that the front is drawn by besides cost, such as "
+                   .meaning = "Latency to trade off against cost in the Pareto front, such as "
                               "\"ttft_p99\"."});
   notes.push_back({.name = "replications",
                    .type = "list of two integers",
                    .fallback = "[2, 5]",
                    .allowed = "1 or more, ascending",
-                   .meaning = "Fewest and most seeds that a deployment is simulated with to decide "
-                              "whether it holds the SLO."});
-  return {{"plan", "", "What `foretoken plan` may choose from, and how hard it looks.",
+                   .meaning = "Minimum and maximum number of seeds used to decide whether a "
+                              "deployment meets the SLO."});
+  return {{"plan", "", "What `foretoken plan` may choose from, and how thoroughly it searches.",
            std::move(notes)}};
 }
 

@@ -27,8 +27,8 @@ class SpaceBuilder {
     if (!settings_.gpus.empty()) {
       if (sizing_ == PlanSizing::cluster) {
         throw ConfigError({"plan.gpus"},
-                          "the highest load is that of a cluster of some size; name "
-                          "clusters = [\"h200-sxm-8\"] instead of gpus");
+                          "the highest load needs a cluster of fixed size; name clusters = "
+                          "[\"h200-sxm-8\"] instead of gpus");
       }
       space_.axes.push_back({"gpu", "GPU", settings_.gpus});
     } else if (!settings_.clusters.empty()) {
@@ -261,9 +261,10 @@ class SpaceBuilder {
       space_.prices.insert(known, {gpu.name, price, is_given});
       return price;
     }
-    throw ConfigError({"plan.prices"}, fmt::format("nobody says what {0} costs; give [plan.prices] "
-                                                   "{0} = \"2.50 USD/h\"",
-                                                   gpu.name));
+    throw ConfigError({"plan.prices"},
+                      fmt::format("the price of {0} is unknown; give [plan.prices] "
+                                  "{0} = \"2.50 USD/h\"",
+                                  gpu.name));
   }
 
   /// A price that no candidate pays is a slip of the pen.

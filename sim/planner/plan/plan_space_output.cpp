@@ -45,8 +45,8 @@ std::string plan_space_table(const PlanSpace& space, bool colour, int width) {
   }
   std::string text = table.text({.width = width, .colour = colour});
   text +=
-      ink.quiet(wrapped("at least: how many the load takes by the prices of steps alone, of as "
-                        "many as are allowed · $/h of so many",
+      ink.quiet(wrapped("at least: replicas that the load needs by step times alone, of those "
+                        "allowed · $/h of that many",
                         width, 2, 2));
   if (!impossible.empty()) text += fmt::format("\n  {}\n", ink.strong("not possible")) + impossible;
   return text + fmt::format("\n  {} of {}\n",

@@ -94,9 +94,10 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
                           bool has_margin) {
   constexpr int rest = 9;  // under the first word's text
   const TrafficSample& traffic = space.traffic;
-  std::string load = fmt::format("load   {} requests/s · {} prompt and {} output tokens a request",
-                                 brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
-                                 brief(traffic.output_tokens_mean()));
+  std::string load =
+      fmt::format("load   {} requests/s · {} prompt and {} output tokens per request",
+                  brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
+                  brief(traffic.output_tokens_mean()));
   if (has_margin && settings.margin > 0) {
     load += fmt::format(
         " · sized, as all figures below, for {} requests/s: {} more "
@@ -123,8 +124,8 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
                                      "magnitude)"
                                    : "from the GPU files, orders of magnitude; [plan.prices] "
                                      "sets yours";
-  const char* paid = !has_margin ? "GPUs in use only: no idle GPUs of their nodes, no network, no "
-                                   "spares"
+  const char* paid = !has_margin
+                         ? "GPUs in use only: without idle GPUs of their nodes, network or spares"
                      : settings.pay == PlanPay::nodes
                          ? "whole nodes are paid for; no network"
                          : "ranked by the GPUs in use; no network ([plan] pay = \"nodes\" ranks "
@@ -157,7 +158,7 @@ std::string error_text(const Plan& plan, const DeploymentConfidence& cheapest) {
     consequence = cheapest.units_slower
                       ? fmt::format("if steps are that much slower, it takes {} of them",
                                     *cheapest.units_slower)
-                      : std::string("if steps are that much slower, no number holds");
+                      : std::string("if steps are that much slower, no number is enough");
   } else if (range.faster < range.predicted) {
     consequence =
         fmt::format("if steps are that much faster, {} of them are enough", *cheapest.units_faster);
@@ -173,7 +174,7 @@ std::string doubt_text(const Plan& plan, std::size_t other) {
   const DeploymentConfidence* sure = plan.confidence(best);
   const DeploymentConfidence* others_sure = plan.confidence(other);
   const auto needs = [](const std::optional<int>& units) {
-    return units ? "needs " + counted(*units, "replica") : std::string("holds with no number");
+    return units ? "needs " + counted(*units, "replica") : std::string("cannot meet the SLO");
   };
   std::string why;
   if (sure != nullptr && range.slower > range.predicted) {
@@ -210,7 +211,7 @@ std::string spare_text(const Plan& plan) {
   const CandidateResult& result = plan.result.candidates[spared];
   const std::string unit =
       plan.space.keys[spared].replicas.size() > 1 ? "sets of pools" : "replicas";
-  return fmt::format("N+1 (still holds with one down): {}{} {}, {}",
+  return fmt::format("N+1 (meets the SLO with one down): {}{} {}, {}",
                      spared == best ? "" : choice_of(plan, spared) + ", ", result.units + 1, unit,
                      dollars_text(result.objectives.spared_dollars_per_hour));
 }
@@ -234,8 +235,8 @@ std::string seeds_text(const Plan& plan, std::size_t candidate) {
 
 std::string_view fate_title(CandidateFate fate) {
   constexpr auto titles = std::to_array<std::string_view>(  // in the order of CandidateFate
-      {"not possible", "too slow even without queueing", "cannot win", "miss the SLO",
-       "not decided", "hold"});
+      {"not possible", "too slow even without queueing", "cannot win", "miss the SLO", "undecided",
+       "hold"});
   static_assert(titles.size() == EnumNames<CandidateFate>::names.size());
   return titles[static_cast<std::size_t>(fate)];
 }

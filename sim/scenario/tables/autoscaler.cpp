@@ -24,7 +24,7 @@ void read_autoscaler_table(TableReader table, Scenario& scenario) {
   for (const KeyNote& note : autoscaler_keys().notes()) {
     table.expect(
         note.name, table.find(note.name) == nullptr || has_meaning(note.name, scaling.policy),
-        fmt::format("has no meaning with policy = \"{}\"; remove it", enum_name(scaling.policy)));
+        fmt::format("has no effect with policy = \"{}\"; remove it", enum_name(scaling.policy)));
   }
   const bool plans = scaling.policy == ScalingPolicyKind::planner;
   for (const char* key : {"metric", "target", "capacity"}) {
@@ -42,9 +42,10 @@ void read_autoscaler_table(TableReader table, Scenario& scenario) {
       scaling.metric == ScalingMetric::queue || scaling.metric == ScalingMetric::outstanding;
   table.expect(
       "metric", scaling.min > 0 || counts_waiting,
-      fmt::format("is {}, which counts nobody who waits while all replicas sleep; use queue "
-                  "or outstanding, or keep min = 1",
-                  enum_name(scaling.metric)));
+      fmt::format(
+          "is {}, which does not count requests that wait while all replicas sleep; use queue "
+          "or outstanding, or keep min = 1",
+          enum_name(scaling.metric)));
   finish(table);
   scenario.autoscaler = scaling;
 }
@@ -55,13 +56,13 @@ Value resolved_autoscaler_table(const Scenario& scenario) {
 
 KeyTable autoscaler_key_table() {
   return {"autoscaler", "",
-          "Replicas started and stopped by load. With pools: [pool.NAME.autoscaler].",
+          "Starts and stops replicas by load. With pools: [pool.NAME.autoscaler].",
           autoscaler_keys().notes()};
 }
 
 KeyTable autoscaler_rates_key_table() {
   return {"[autoscaler.up]", "policy = \"hpa\" or \"keda\"",
-          "How fast replicas may come, or go ([[autoscaler.down]]); one table for each rule.",
+          "How fast replicas may be added, or removed ([[autoscaler.down]]); one table per rule.",
           scaling_rate_notes()};
 }
 
@@ -71,16 +72,15 @@ void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics) {
   const bool is_cut =
       scenario.run.horizon || scenario.workload->resolved().find("timeout") != nullptr;
   if (may_never_wake && !is_cut) {
-    diagnostics.add(
-        scenario.deployment_position,
-        "autoscaler.activation: so few requests that they wake nobody would wait for ever; "
-        "give [run] horizon or [workload] timeout");
+    diagnostics.add(scenario.deployment_position,
+                    "autoscaler.activation: requests too few to wake a replica would wait for "
+                    "ever; give [run] horizon or [workload] timeout");
   }
   const auto& [min, max] = std::pair(scenario.autoscaler->min, scenario.autoscaler->max);
   const int replicas = scenario.deployment.replicas;
   if (replicas >= min && replicas <= max) return;
   diagnostics.add(scenario.deployment_position,
-                  fmt::format("replicas = {}, with which the run begins, is not within the "
+                  fmt::format("replicas = {}, the number at the start, is not within the "
                               "autoscaler's min = {} and max = {}",
                               replicas, min, max));
 }

@@ -33,33 +33,32 @@ const Keys<Scenario>& cluster_keys() {
         .unit = "500 W",
         .fallback = "the board's limit",
         .quiet = true},
-       "Power limit of each GPU below its board's (nvidia-smi --power-limit): clocks fall until "
-       "products keep to it, so that prompts take longer; decoding, bound by memory, hardly does."},
+       "Power limit of each GPU below its board's (nvidia-smi --power-limit): clocks drop until "
+       "GEMMs stay within it. Prefill takes longer; decode, bound by memory, hardly does."},
       {"idle_power",
        [](auto& s) -> decltype(auto) { return (s.power.idle); },
        {.range = not_negative(),
         .unit = "130 W",
         .fallback = "19 % of the board's limit",
         .quiet = true},
-       "What a GPU draws while no step runs, for the energy in the report."},
+       "Power of a GPU while no step runs, for the energy in the report."},
       {"host_power",
        [](auto& s) -> decltype(auto) { return (s.power.host); },
        {.range = not_negative(), .unit = "2 kW", .fallback = "0 W (not counted)", .quiet = true},
-       "What a node draws beside its GPUs (CPUs, memory, network cards, fans), for the energy in "
-       "the report. A DGX H100 may draw 10.2 kW, 5.6 kW of it by its GPUs."},
+       "Power of a node without its GPUs (CPUs, memory, network cards, fans), for the energy in "
+       "the report. A DGX H100 may draw 10.2 kW, of which its GPUs draw 5.6 kW."},
       {"network",
        &Scenario::network,
        {.quiet = true},
-       "How collectives and sends travel: auto (simulated flows where others may be on their "
-       "links, "
-       "else their price), memoised (prices throughout), flows (flows throughout) or every_flow "
-       "(flows step by step; slow, to check the others)."},
+       "How collectives and sends are simulated: auto (as flows where other traffic may share "
+       "their links, otherwise by price), memoised (always by price), flows (always as flows) or "
+       "every_flow (flows step by step; slow, to check the others)."},
       {{.name = "scale",
         .type = "table of numbers",
         .fallback = "not set",
         .allowed = "0.01 to 100",
-        .meaning = fmt::format("Factors on what the hardware is, to ask what parts that nobody "
-                               "sells would be worth: {{ dram_bandwidth = 1.25 }}. Of {}.",
+        .meaning = fmt::format("Factors on hardware properties, to study parts that do not exist: "
+                               "{{ dram_bandwidth = 1.25 }}. Names: {}.",
                                fmt::join(scalable_quantities(), ", "))},
        read_scale,
        scale_value},

@@ -47,9 +47,9 @@ Key<Deployment> router_key(const std::string& key, VariantChoice Deployment::*ro
 const Keys<Deployment>& side_router_keys() {
   static const Keys<Deployment> keys = {
       router_key("prefill_router", &Deployment::prefill_router,
-                 "With pools of both roles: who chooses the prefill replica of a request."),
+                 "With prefill and decode pools: router that chooses a request's prefill replica."),
       router_key("decode_router", &Deployment::decode_router,
-                 "With pools of both roles: who chooses the decode replica of a request."),
+                 "With prefill and decode pools: router that chooses a request's decode replica."),
   };
   return keys;
 }
@@ -59,7 +59,7 @@ const Keys<Deployment>& router_keys() {
       {"router",
        [](auto& deployment) -> decltype(auto) { return (deployment.router.name); },
        {.allowed = "a name from foretoken list"},
-       "Who chooses the replica that serves a request. Routers have options of their own, listed "
+       "Router that chooses the replica for a request. Routers have their own options, listed "
        "below."},
   };
   return keys;
@@ -69,7 +69,7 @@ const Keys<Deployment>& router_keys() {
 void expect_no_layout(TableReader& table) {
   for (const KeyNote& note : layout_notes()) {
     table.expect(note.name, table.find(note.name) == nullptr,
-                 "is each pool's own; write it into [pool.NAME]");
+                 "is set for each pool; write it in [pool.NAME]");
   }
 }
 
@@ -104,7 +104,8 @@ Value resolved_deployment_table(const Scenario& scenario) {
 
 KeyTable deployment_key_table() {
   return {"deployment", "",
-          "How the model is cut over GPUs, how many copies there are, and who chooses among them.",
+          "How the model is split over GPUs, how many replicas there are, and how requests are "
+          "routed to them.",
           joined_notes({layout_notes(), router_keys().notes(), side_router_keys().notes(),
                         handoff_keys().notes()})};
 }

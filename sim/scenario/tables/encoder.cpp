@@ -12,9 +12,9 @@ void read_encoder_table(TableReader& engine, Scenario& scenario) {
   encoder_keys().read(table, encoder);
   encoder.position = given->position;
   finish(table);
-  engine.expect("encoder", scenario.model.takes_media(),
-                "is of no use: the model takes no images or audio, or how it cuts them is not "
-                "known");
+  engine.expect(
+      "encoder", scenario.model.takes_media(),
+      "has no effect: the model takes no images or audio, or how it tokenizes them is unknown");
   scenario.deployment.layout.encoder_by_data = encoder.parallel == EncoderParallel::data;
 }
 
@@ -24,7 +24,7 @@ void check_media(const Scenario& scenario, const PoolSpec& spec, Diagnostics& di
   if (!pool.workload->has_media()) {
     if (spec.encodes()) {
       diagnostics.add(pool.deployment_position,
-                      fmt::format("pool \"{}\" encodes images and audio, and requests have none; "
+                      fmt::format("pool \"{}\" encodes images and audio, but requests have none; "
                                   "add [workload.images] or [workload.audio], or remove the pool",
                                   spec.name));
     }
@@ -36,8 +36,8 @@ void check_media(const Scenario& scenario, const PoolSpec& spec, Diagnostics& di
   };
   if (pool.model.vision != scenario.model.vision || pool.model.audio != scenario.model.audio) {
     return refuse(
-        "they are cut into tokens as [model] does, and a pool serves another model; "
-        "simulate the models one by one");
+        "they are tokenized as by [model], but a pool serves another model; simulate the models "
+        "one by one");
   }
   const ParallelLayout& layout = pool.deployment.layout;
   for (const Medium medium : all_media) {
@@ -64,8 +64,8 @@ void check_media(const Scenario& scenario, const PoolSpec& spec, Diagnostics& di
 
 KeyTable encoder_key_table() {
   return {"engine.encoder", "",
-          "How images and audio of requests are encoded, on the GPUs that serve the model; which "
-          "requests have any is [workload.images] and [workload.audio].",
+          "How images and audio of requests are encoded, on the GPUs that serve the model. Which "
+          "requests have any is set in [workload.images] and [workload.audio].",
           encoder_keys().notes()};
 }
 

@@ -23,7 +23,7 @@ const Keys<EngineSettings>& preset_keys() {
       {"preset",
        &S::preset,
        {.fallback = "not set", .quiet = true},
-       "Engine whose defaults apply to every key that the table leaves out, by name (foretoken "
+       "Engine whose defaults apply to every key that the table omits, by name (foretoken "
        "list) or as a path; the table may then use the engine's own flags. Without one the "
        "defaults are those listed here."},
       {"version",
@@ -31,9 +31,7 @@ const Keys<EngineSettings>& preset_keys() {
        {.fallback = "the preset's",
         .allowed = "a version that the preset describes",
         .quiet = true},
-       "Version of that engine, such as \"0.12\": defaults that changed from version to version "
-       "are "
-       "then this one's (foretoken engine show)."},
+       "Version of that engine, such as \"0.12\", whose defaults apply (foretoken engine show)."},
   };
   return keys;
 }
@@ -44,8 +42,8 @@ const Keys<EngineSettings>& scheduler_keys() {
       {"scheduler",
        [](auto& s) -> decltype(auto) { return (s.scheduler.name); },
        {.allowed = "a name from foretoken list"},
-       "Who decides which sequences run in the next step. Schedulers have options of their own, "
-       "listed below."},
+       "Scheduler that decides which sequences run in the next step. Schedulers have their own "
+       "options, listed below."},
   };
   return keys;
 }
@@ -92,8 +90,9 @@ std::optional<EnginePreset> read_preset(TableReader& table, const ScenarioOption
   preset_keys().read(table, engine);
   const Value* given = table.find("preset");
   if (given == nullptr || !given->is_string()) {
-    table.expect("version", engine.version.empty(),
-                 "is an engine's; name that in preset = \"vllm-v1\" or so");
+    table.expect(
+        "version", engine.version.empty(),
+        "is the version of an engine; name that with preset, such as preset = \"vllm-v1\"");
     return preset;
   }
   std::string& name = engine.preset;
@@ -128,9 +127,8 @@ void check_memory_keys(TableReader& table, Scenario& scenario) {
                !engine.graphs_in_share || engine.memory_rule == MemoryRule::of_total,
                "is for memory_rule = \"of_total\" only: other rules leave graphs outside");
   fill_host_kv(table, scenario);
-  table.expect(
-      "preemption", engine.preemption != Preemption::swap || engine.host_kv > Bytes(0.0),
-      "is \"swap\", which needs room in the host's memory: set host_kv = \"16 GiB\" or so");
+  table.expect("preemption", engine.preemption != Preemption::swap || engine.host_kv > Bytes(0.0),
+               "is \"swap\", which needs host memory: set host_kv, such as host_kv = \"16 GiB\"");
 }
 
 /// Kernels that can run mixtures of experts.
@@ -139,7 +137,7 @@ void expect_expert_kernels(TableReader& table, const Scenario& scenario) {
   constexpr std::array known = {automatic, triton, cutlass, deep_gemm, trtllm, marlin};
   const KernelSource chosen = scenario.execution.expert_kernels;
   table.expect("expert_kernels", std::ranges::find(known, chosen) != known.end(),
-               fmt::format("is \"{}\", which is no kernel for experts; name one of automatic, "
+               fmt::format("is \"{}\", which is not an expert kernel; name one of automatic, "
                            "triton, cutlass, deep_gemm, trtllm, marlin",
                            enum_name(chosen)));
 }
@@ -159,18 +157,18 @@ void read_kv_store(TableReader& engine, Scenario& scenario) {
   table.expect("write_on_drain", store.shared || !store.write_on_drain,
                "is for a store that outlives the replica; set shared = true, or remove it");
   table.expect("codec_rate", store.compression > 1 || table.find("codec_rate") == nullptr,
-               "is for what is compressed; set compression above 1, or remove it");
+               "is for compressed blocks; set compression above 1, or remove it");
   if (store.prefetch != StorePrefetch::none) {
     table.expect("prefetch", scenario.engine.host_kv > Bytes(0.0),
-                 "needs room in the host's memory to read to; give engine.host_kv, for example "
+                 "needs host memory to read into; give engine.host_kv, for example "
                  "\"64 GiB\"");
     table.expect("prefetch", scenario.deployment.layout.data_parallel_attention == 1,
-                 "cannot be combined with data_parallel_attention: which rank a request goes to is "
-                 "not known when it comes");
+                 "cannot be combined with data_parallel_attention: a request's rank is unknown "
+                 "when it arrives");
   }
   finish(table);
   engine.expect("kv_store", scenario.engine.prefix_caching,
-                "keeps prefixes, and prefix_caching is false: no prompt would look for them");
+                "keeps prefixes, but prefix_caching is false: no prompt would use them");
 }
 
 void check_execution(TableReader& table, const Scenario& scenario) {
@@ -178,7 +176,7 @@ void check_execution(TableReader& table, const Scenario& scenario) {
   table.expect(
       "overlap",
       scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,
-      "hides communication, and with one GPU a stage there is none; leave it out");
+      "hides communication, but with one GPU per stage there is none; omit it");
 }
 
 /// Everything but the preset, the draft and the scheduler's own options.

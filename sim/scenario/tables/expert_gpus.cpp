@@ -36,26 +36,24 @@ const Keys<Scenario>& expert_gpu_keys() {
       {"expert_gpus",
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.expert_gpus); },
        {.range = at_least(0), .unit = "GPUs", .quiet = true},
-       "GPUs of a replica that hold the routed experts and nothing else, beside those of "
-       "attention, which keep the KV cache, the router and shared experts (attention and FFN "
-       "apart, as MegaScale-Infer and vLLM's AFD have it). Experts so get the tokens of all "
-       "data_parallel_attention ranks; expert_parallel spreads them over these GPUs. 0: experts "
-       "are on attention's GPUs."},
+       "GPUs of a replica that hold only routed experts; the attention GPUs keep the KV cache, the "
+       "router and shared experts (attention-FFN disaggregation, as in MegaScale-Infer and vLLM's "
+       "AFD). These experts serve all data_parallel_attention ranks; expert_parallel spreads them "
+       "over these GPUs. 0: experts are on the attention GPUs."},
       Key<S>(
           "expert_micro_batches",
           [](auto& s) -> decltype(auto) { return (s.execution.expert_micro_batches); },
           {.range = between(1, expert_micro_batches_max), .unit = "parts"},
-          "With expert_gpus: parts of a step's batch that take turns, so that attention, experts "
-          "and the links between work at once. 1: one side waits for the other; from 3 on, "
-          "transfers can be hidden.")
+          "With expert_gpus: micro-batches of a step that take turns, so that attention, experts "
+          "and the links between them work concurrently. 1: one side waits for the other; with 3 "
+          "or more, transfers can be hidden.")
           .written_if(has_expert_gpus),
       {{.name = "expert_nodes",
         .type = "string",
         .fallback = "as nodes",
         .allowed = "a group of the cluster",
-        .meaning =
-            "With expert_gpus: group of nodes that these stand on, where a cluster has "
-            "different ones. Experts want operations for the money, attention wants memory."},
+        .meaning = "With expert_gpus: node group of these GPUs, in a cluster with several. Experts "
+                   "need cheap compute, attention needs memory."},
        read_expert_nodes,
        expert_nodes_value},
   };
@@ -74,7 +72,7 @@ std::optional<std::size_t> read_node_group(TableReader& table, std::string_view 
   std::vector<std::string_view> known;
   for (const NodeGroup& group : groups) known.push_back(group.name);
   if (groups.empty()) {
-    table.fail(key, "is for clusters with groups of different nodes; leave it out");
+    table.fail(key, "is for clusters with node groups; omit it");
   } else {
     table.fail(key, unknown_name_message("group of nodes", name, known), Mistake::slip);
   }
@@ -86,7 +84,7 @@ void read_expert_gpus(TableReader& table, Scenario& scenario) {
   const Deployment& deployment = scenario.deployment;
   for (const std::string_view key : {"expert_micro_batches", "expert_nodes"}) {
     table.expect(key, has_expert_gpus(scenario) || table.find(key) == nullptr,
-                 "is for experts on GPUs of their own; set expert_gpus");
+                 "is for experts on dedicated GPUs; set expert_gpus");
   }
   table.expect("replicas", !has_expert_gpus(scenario) || deployment.replicas != replicas_auto,
                "cannot be \"auto\" with expert_gpus; give a number");
@@ -107,25 +105,23 @@ void check_expert_gpus(const Scenario& scenario, const PoolSpec& pool, Diagnosti
                                 own.deployment.layout.expert_gpus, what));
   };
   if (own.execution.overlap != Overlap::none)
-    refuse("overlap = \"two_batch\": expert_micro_batches says how a step is split; leave it out");
+    refuse("overlap = \"two_batch\": expert_micro_batches already splits the step; omit it");
   if (own.engine.speculative)
-    refuse("[engine.speculative]: what a draft would run on is not modelled; remove it");
+    refuse("[engine.speculative]: where a draft would run is not modelled; remove it");
   if (own.execution.lora)
-    refuse(
-        "[engine.lora]: each part of a step would have adapters of its own, which is not "
-        "modelled; remove it");
+    refuse("[engine.lora]: separate adapters for each micro-batch are not modelled; remove it");
   if (scenario.workload->has_media())
     refuse(
-        "images and audio: which part of a step would wait for them is not modelled; take them "
-        "out of the workload");
+        "images and audio: which micro-batch would wait for them is not modelled; remove them from "
+        "the workload");
   if (own.communication == CommSource::measured)
     refuse(
-        "communication = \"measured\": no sends of many GPUs to many others were measured; use "
+        "communication = \"measured\": many-to-many sends were not measured; use "
         "\"model\"");
   if (!own.deployment.shares_gpus_with.empty())
     refuse(
-        "shares_gpus_with: whether the experts move too is not modelled; give the pool GPUs of "
-        "its own");
+        "shares_gpus_with: whether the experts move too is not modelled; give the pool its own "
+        "GPUs");
 }
 
 }  // namespace foretoken

@@ -22,9 +22,10 @@ void read_part(TableReader& table, Failure& failure) {
     table.expect(enum_name(part), failure.index >= 0, "counts from 0");
   }
   if (named != 1) {
-    table.fail("gpu", named == 0 ? "is missing; name what fails: gpu, node or replica = 0"
-                                 : "names what fails, and so does another key; keep one of gpu, "
-                                   "node and replica");
+    table.fail("gpu",
+               named == 0
+                   ? "is missing; name what fails: gpu, node or replica = 0"
+                   : "and another key both name what fails; keep one of gpu, node and replica");
   }
 }
 
@@ -40,11 +41,13 @@ void check_pool_name(TableReader& table, const Scenario& scenario, const Failure
     return;
   }
   if (pools.empty()) {
-    table.fail("pool", "is for scenarios with [pool.NAME] tables; leave it out");
+    table.fail("pool", "is for scenarios with [pool.NAME] tables; omit it");
   } else if (failure.part != FailingPart::replica) {
-    table.fail("pool", fmt::format("goes with replica; a {} is counted over the cluster, and "
-                                   "whoever stands on it fails",
-                                   enum_name(failure.part)));
+    table.fail(
+        "pool",
+        fmt::format(
+            "goes with replica; a {} is counted over the cluster, and every replica on it fails",
+            enum_name(failure.part)));
   } else if (std::ranges::find(pools, failure.pool) == pools.end()) {
     table.fail("pool", unknown_name_message("pool", failure.pool, pools), Mistake::slip);
   }
@@ -69,7 +72,7 @@ const Keys<Failure>& failure_keys() {
       {"at", &S::at, {.range = not_negative(), .required = true}, "When it fails."},
       part_key(FailingPart::gpu,
                "GPU that fails, counted from 0 over the cluster; replicas with a part on it fail "
-               "whole."),
+               "entirely."),
       part_key(FailingPart::node, "Node that fails with all its GPUs, counted from 0."),
       part_key(FailingPart::replica,
                "Replica that fails, such as a crashed engine; counted from 0, within its pool."),
@@ -80,8 +83,7 @@ const Keys<Failure>& failure_keys() {
       {"recovers_after",
        &S::recovers_after,
        {.range = not_negative(), .fallback = "not set (never)"},
-       "Time until the hardware is back; replicas then start anew, which takes as long as "
-       "[startup] "
+       "Time until the hardware is back; replicas then restart, which takes as long as [startup] "
        "says."},
   };
   return keys;
@@ -144,7 +146,7 @@ KeyTable failures_key_table() {
   for (KeyNote& note : link_failure_keys().notes()) {
     if (note.name != "at" && note.name != "recovers_after") notes.push_back(std::move(note));
   }
-  return {"[failures]", "", "What fails during the run; one [[failures]] for each.",
+  return {"[failures]", "", "Failures during the run; one [[failures]] table each.",
           std::move(notes)};
 }
 

@@ -27,7 +27,7 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   }
   const auto add = [&](const SourcePosition& position, std::string_view what) {
     diagnostics.add(position,
-                    fmt::format("{} users who ask again at once, without end: give [workload] "
+                    fmt::format("{} users, who send again at once, without end: give [workload] "
                                 "think_time or requests",
                                 what));
   };
@@ -38,7 +38,7 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   if (!scenario.front_end.tenants.empty()) {
     return add(scenario.outstanding_position, "front_end.tenants rejects");
   }
-  add(for_good->position, "a failure without recovers_after may leave nobody to serve");
+  add(for_good->position, "a failure without recovers_after may leave no replica to serve");
 }
 
 }  // namespace
@@ -55,18 +55,18 @@ Value resolved_front_end_table(const Scenario& scenario) {
 }
 
 KeyTable front_end_key_table() {
-  return {"front_end", "", "The gateway before all replicas: what it knows, admits and retries.",
+  return {"front_end", "",
+          "The gateway in front of all replicas: what it knows, admits and retries.",
           front_end_keys().notes()};
 }
 
 KeyTable front_end_classes_key_table() {
-  return {"[front_end.classes]", "", "Room at the gateway for one priority; one table for each.",
+  return {"[front_end.classes]", "", "Room at the gateway for one priority; one table each.",
           queue_class_notes()};
 }
 
 KeyTable front_end_tenants_key_table() {
-  return {"[front_end.tenants]", "", "What one tenant may send; one table for each.",
-          tenant_limit_notes()};
+  return {"[front_end.tenants]", "", "Limits of one tenant; one table each.", tenant_limit_notes()};
 }
 
 void check_front_end(const Scenario& scenario, Diagnostics& diagnostics) {
@@ -86,14 +86,14 @@ void check_front_end(const Scenario& scenario, Diagnostics& diagnostics) {
             : "front_end.tenants: " + unknown_name_message("tenant", limit.tenant, known));
   }
   if (settings.queue_max > 0 && settings.outstanding_max == 0) {
-    add("front_end.queue_max: nobody waits where replicas take any number of requests; set "
+    add("front_end.queue_max: no request waits if replicas take any number of them; set "
         "outstanding_max");
   }
   if (settings.queue_max == 0 && !settings.classes.empty()) {
-    add("front_end.classes: say who may wait, and nobody does; set queue_max");
+    add("front_end.classes: limit a queue, but there is none; set queue_max");
   }
   if (settings.queue_order == GatewayOrder::round_robin && tenants.empty()) {
-    add("front_end.queue_order: goes from tenant to tenant, and there are none; name them in "
+    add("front_end.queue_order: takes tenants in turn, but there are none; name them in "
         "[[workload.classes]]");
   }
 }

@@ -6,7 +6,7 @@ namespace foretoken {
 
 KeyTable kv_store_key_table() {
   return {"engine.kv_store", "",
-          "A disk or a remote store for prefixes that leave the memory of GPUs and hosts.",
+          "A disk or remote store for prefixes that leave GPU and host memory.",
           kv_store_keys().notes()};
 }
 

@@ -40,7 +40,7 @@ void read_nodes(TableReader& table, Scenario& scenario) {
       scenario.cluster = scenario.cluster.seen_from(*group);
     }
   } else if (!groups.empty()) {
-    table.fail("nodes", fmt::format("is missing: cluster '{}' has different nodes; name one of {}",
+    table.fail("nodes", fmt::format("is missing: cluster '{}' has node groups; name one of {}",
                                     scenario.cluster.name, fmt::join(known, ", ")));
   }
 }
@@ -81,62 +81,59 @@ const Keys<Scenario>& layout_keys() {
         .type = "string",
         .fallback = "required by clusters with groups of nodes",
         .allowed = "a group of the cluster",
-        .meaning = "Group of nodes that these replicas stand on, where a cluster has different "
-                   "ones."},
+        .meaning = "Node group of these replicas, in a cluster with several."},
        read_nodes,
        nodes_value},
       {"tensor_parallel",
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.tensor); },
        {.range = count(), .unit = "GPUs"},
-       "GPUs that share each layer. More of them shorten a step and leave more memory to the KV "
-       "cache, and communicate twice a layer; best within NVLink."},
+       "GPUs that share each layer. More of them shorten a step and leave more memory for the KV "
+       "cache, but communicate twice per layer; best within NVLink."},
       {"pipeline_parallel",
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.pipeline); },
        {.range = count(), .unit = "stages"},
-       "Stages that the layers are cut into, each on GPUs of its own. For models that exceed a "
+       "Stages that the layers are split into, each on its own GPUs. For models larger than a "
        "node: stages exchange little, but a request passes all of them."},
       {"expert_parallel",
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.expert); },
        {.range = count(), .unit = "sets of GPUs"},
-       "Sets of GPUs that a stage's experts are spread over as wholes; within a set each expert is "
-       "cut. 1: every expert is cut over all GPUs."},
+       "Sets of GPUs over which a stage's experts are distributed whole; within a set each expert "
+       "is split. 1: every expert is split over all GPUs."},
       Key<S>(
           "balance_experts",
           [](auto& s) -> decltype(auto) { return (s.deployment.layout.experts_by_load); }, {},
-          "Whether experts lie where they even out the load of the sets, by how often each is "
-          "asked "
-          "for (vLLM's and SGLang's --enable-eplb). It shortens the wait for the busiest GPU where "
+          "Whether experts are placed to balance the load of the sets, by how often each is used "
+          "(vLLM's and SGLang's --enable-eplb). Shortens the wait for the busiest GPU where "
           "model.expert_routing is uneven.")
           .written_if(balances_experts),
       Key<S>(
           "redundant_experts",
           [](auto& s) -> decltype(auto) { return (s.deployment.layout.redundant_experts); },
           {.range = at_least(0), .unit = "experts"},
-          "Copies a layer of the experts asked for most, in memory beside them, for "
-          "balance_experts "
-          "(vLLM's num_redundant_experts, SGLang's --ep-num-redundant-experts).")
+          "Extra copies per layer of the most used experts, held in GPU memory too, for "
+          "balance_experts (vLLM's num_redundant_experts, SGLang's --ep-num-redundant-experts).")
           .written_if(balances_experts),
       Key<S>(
           "data_parallel_attention",
           [](auto& s) -> decltype(auto) { return (s.deployment.layout.data_parallel_attention); },
           {.range = count(), .unit = "ranks"},
-          "Copies of attention within a replica, each of tensor_parallel GPUs with sequences and "
-          "a KV cache of its own; experts are spread over all of them. For models of experts "
-          "with few KV heads, such as DeepSeek's.")
+          "Copies of attention within a replica, each on tensor_parallel GPUs with its own "
+          "sequences and KV cache; experts are spread over all of them. For MoE models with few KV "
+          "heads, such as DeepSeek's.")
           .written_if(has_attention_ranks),
       {"decode_context_parallel",
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.decode_context); },
        {.range = count(), .unit = "GPUs", .quiet = true},
-       "Of the GPUs of tensor_parallel that would hold copies of one KV head (with latent "
-       "attention all of them), so many share its tokens instead: as many times the room for "
-       "long contexts, for queries and results that travel between them (vLLM's "
-       "decode_context_parallel_size, TensorRT-LLM's Helix)."},
+       "How many of the tensor-parallel GPUs that would hold copies of one KV head (with latent "
+       "attention all of them) share its tokens instead: multiplies the room for long contexts, "
+       "but queries and results travel between them (vLLM's decode_context_parallel_size, "
+       "TensorRT-LLM's Helix)."},
       {"prefill_context_parallel",
        [](auto& s) -> decltype(auto) { return (s.deployment.layout.prefill_context); },
        {.range = count(), .unit = "groups of GPUs", .quiet = true},
-       "Groups of tensor_parallel GPUs that compute a part of every prompt each and gather the "
-       "others' keys and values, for first tokens of long prompts sooner; every group has the "
-       "whole KV cache and all decodes (SGLang's attn_cp_size)."},
+       "Groups of tensor_parallel GPUs that each compute a part of every prompt and gather the "
+       "others' keys and values, for a lower TTFT of long prompts; every group has the whole KV "
+       "cache and runs all decodes (SGLang's attn_cp_size)."},
       Key<S>(
           "expert_exchange",
           [](auto& s) -> decltype(auto) { return (s.deployment.expert_exchange); },
@@ -144,7 +141,8 @@ const Keys<Scenario>& layout_keys() {
           "How tokens reach experts on other attention ranks: all_to_all (NCCL, each token to "
           "the ranks that have its experts), all_gather or all_reduce (every token to every rank), "
           "or DeepEP's kernels (deepep: normal with prompts, else low_latency; whole experts on "
-          "every rank). auto: what the engine does, by version; \"sglang-0.5.9\": another's.")
+          "every rank). auto: as the engine does, by version; \"sglang-0.5.9\": as another engine "
+          "does.")
           .written_if(has_groups),
       {{.name = "replicas",
         .type = "integer",
@@ -159,10 +157,10 @@ const Keys<Scenario>& layout_keys() {
        [](auto& s) -> decltype(auto) { return (s.deployment.micro_batches); },
        {.range = between(1, micro_batches_max),
         .unit = "steps",
-        .fallback = "one a stage",
+        .fallback = "one per stage",
         .quiet = true},
-       "Steps in flight at once in a pipeline. One a stage is what vLLM, SGLang and "
-       "TensorRT-LLM do in every version known. Fewer leave GPUs idle."},
+       "Steps in flight at once in a pipeline. All known versions of vLLM, SGLang and TensorRT-LLM "
+       "have one per stage. Fewer leave GPUs idle."},
       {"all_reduce",
        [](auto& s) -> decltype(auto) { return (s.deployment.all_reduce); },
        {.allowed = detail::joined(all_reduce_names())},
@@ -181,7 +179,7 @@ void check_balance(TableReader& table, const Scenario& scenario) {
   table.expect("balance_experts", !layout.experts_by_load || layout.expert > 1,
                "is for experts on several sets of GPUs; set expert_parallel");
   table.expect("redundant_experts", layout.redundant_experts == 0 || layout.experts_by_load,
-               "are for experts that are laid out by load; set balance_experts = true");
+               "are for experts placed by load; set balance_experts = true");
 }
 
 void check_expert_exchange(TableReader& table, const Scenario& scenario) {
@@ -192,10 +190,9 @@ void check_expert_exchange(TableReader& table, const Scenario& scenario) {
     return;
   }
   if (layout.expert_gpus > 0) {
-    table.fail(
-        "expert_exchange",
-        "is for experts on attention's GPUs; with expert_gpus every token is sent to the GPUs "
-        "that have its experts. Leave it out");
+    table.fail("expert_exchange",
+               "is for experts on the attention GPUs; with expert_gpus every token is sent to the "
+               "GPUs that have its experts. Omit it");
     return;
   }
   table.expect("expert_exchange", layout.groups() > 1,

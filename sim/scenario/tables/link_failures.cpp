@@ -14,32 +14,32 @@ const Keys<LinkFailure>& link_failure_keys() {
       {"at", &S::at, {.range = not_negative(), .required = true}, "When it fails."},
       Key<S>("nic", &S::nic,
              {.range = at_least(0, "counts from 0"), .fallback = "required, or link or nvswitch"},
-             "Network card that is at a part of its rate in both directions, counted from 0 over "
+             "Network card that runs at a reduced rate in both directions, counted from 0 over "
              "the cluster.")
           .written_if([](const S& s) { return s.is_nic(); }),
       Key<S>("nvswitch", &S::nvswitch,
              {.range = at_least(0, "counts nodes from 0"),
               .fallback = "required, or link or nic",
               .quiet = true},
-             "Node whose NVSwitch is at a part of its rate: every GPU's port, in both directions "
+             "Node whose NVSwitch runs at a reduced rate: every GPU's port, in both directions "
              "(0.75: one of four switches is lost).")
           .written_if([](const S& s) { return s.nvswitch >= 0; }),
       {"link",
        &S::link,
        {.fallback = "required, or nic or nvswitch", .quiet = true},
-       "Link that is at a part of its rate, one direction of it, as reports call it: \"node 0 gpu "
+       "Link that runs at a reduced rate in one direction, by its name in reports: \"node 0 gpu "
        "3 "
        "out\" (a port of a switch), \"node 0 gpu 0 to 1\" (a wire), \"node 0 gpu pcie 3 in\", "
-       "\"node 0 bridge 0 out\". A name that is none is told the nearest."},
+       "\"node 0 bridge 0 out\". For an unknown name the nearest one is suggested."},
       {"rate",
        &S::rate,
        {.range = {.low = 0,
                   .high = std::nextafter(1.0, 0.0),
-                  .message = "is what is left of the full rate, from 0 and below 1"},
+                  .message = "is the remaining share of the full rate: from 0, below 1"},
         .allowed = "0 (not between nodes) or more, below 1",
         .required = true},
-       "What is left of the full rate. At 0 it is down: what begins while it is goes another way, "
-       "over another card of the node, other wires or PCIe."},
+       "Remaining share of the full rate. At 0 it is down: new transfers take another path, over "
+       "another card of the node, other links or PCIe."},
       {"recovers_after",
        &S::recovers_after,
        {.range = not_negative(), .fallback = "not set (never)"},
@@ -156,20 +156,22 @@ void check_link_failures(const Scenario& scenario, Diagnostics& diagnostics) {
     if (!failure.is_down()) continue;
     if (!failure.is_nic() && !wiring.node_around(links_of(failure, wiring).front())) {
       diagnostics.add(failure.position,
-                      fmt::format("{} joins nodes, and whom its traffic would go round is not "
-                                  "known; give what is left of its rate, above 0",
+                      fmt::format("{} joins nodes, and rerouting around it is not modelled; give a "
+                                  "remaining share of its rate above 0",
                                   name_of(failure)));
       continue;
     }
     const std::string cut_off = cut_off_by(failure, scenario, wiring);
     if (cut_off.empty()) continue;
-    diagnostics.add(failure.position,
-                    fmt::format("with {} down nothing leads from {}; give what is left of its "
-                                "rate, or let the GPU or node that needs it fail{}",
-                                name_of(failure), cut_off,
-                                failure.is_nic() ? ""
-                                                 : ". Where GPUs reach each other over PCIe as "
-                                                   "well, the cluster's pcie_bandwidth says so"));
+    diagnostics.add(
+        failure.position,
+        fmt::format(
+            "with {} down no path is left from {}; give a remaining share of its rate, or let the "
+            "GPU or node that needs it fail{}",
+            name_of(failure), cut_off,
+            failure.is_nic()
+                ? ""
+                : ". If GPUs also reach each other over PCIe, set the cluster's pcie_bandwidth"));
   }
 }
 

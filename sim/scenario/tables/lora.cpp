@@ -11,10 +11,10 @@ void check_expert_adapters(const Scenario& scenario, Diagnostics& diagnostics) {
     diagnostics.add(scenario.execution.lora->position, "engine.lora.targets: \"experts\" " + why);
   };
   const ParallelLayout& layout = scenario.deployment.layout;
-  if (!scenario.model.moe) return refuse("is of no use: the model has no experts; write \"all\"");
+  if (!scenario.model.moe) return refuse("has no effect: the model has no experts; write \"all\"");
   if (layout.expert > 1 || layout.data_parallel_attention > 1) {
     refuse(
-        "needs every GPU of a replica to hold a part of each expert, as in vLLM: leave out "
+        "needs every GPU of a replica to hold a part of each expert, as in vLLM: omit "
         "expert_parallel and data_parallel_attention, or write \"all\"");
   }
 }
@@ -33,24 +33,24 @@ void read_lora_table(TableReader& engine, Scenario& scenario) {
                            lora.host_adapters, lora.adapters_max));
   finish(table);
   engine.expect("lora", scenario.execution.overlap == Overlap::none,
-                "cannot be combined with overlap = \"two_batch\": halves of a step would each have "
-                "adapters of their own, which is not modelled");
+                "cannot be combined with overlap = \"two_batch\": separate adapters for each half "
+                "of a step are not modelled");
 }
 
 void check_adapters(const Scenario& scenario, Diagnostics& diagnostics) {
   check_expert_adapters(scenario, diagnostics);
   if (scenario.workload->adapters() == 0 || scenario.execution.lora) return;
   diagnostics.add(scenario.engine_position,
-                  fmt::format("requests ask for {} adapters ([workload.adapters]), and the engine "
+                  fmt::format("requests ask for {} adapters ([workload.adapters]), but the engine "
                               "serves none; add [engine.lora] with adapters_max and rank",
                               scenario.workload->adapters()));
 }
 
 KeyTable lora_key_table() {
-  return {"engine.lora", "",
-          "Adapters (LoRA) that are served beside the model; which requests ask for them is "
-          "[workload.adapters].",
-          lora_keys().notes()};
+  return {
+      "engine.lora", "",
+      "LoRA adapters served with the model. Which requests use them is set in [workload.adapters].",
+      lora_keys().notes()};
 }
 
 }  // namespace foretoken

@@ -19,12 +19,12 @@ const Keys<ModelTable>& model_keys() {
       {"name",
        &S::name,
        {.allowed = "a model's name or path, or a Hugging Face id", .required = true},
-       "Model that is served (foretoken model list)."},
+       "Model to serve (foretoken model list)."},
       {"dtype",
        &S::dtype,
        {.fallback = "as published"},
-       "Number format of all weights that no key below names. Fewer bits leave more memory to the "
-       "KV cache and make decode steps faster."},
+       "Number format of all weights without their own key below. Fewer bits leave more memory for "
+       "the KV cache and make decode steps faster."},
       {"attention_dtype",
        &S::attention_dtype,
        {.fallback = "dtype"},
@@ -41,24 +41,19 @@ const Keys<ModelTable>& model_keys() {
        &S::kv_dtype,
        {.fallback = "that of the activations"},
        "Number format of the KV cache. 8 bits hold twice the tokens of 16 and halve what a decode "
-       "step reads of them."},
+       "step reads of the cache."},
       {"expert_routing",
        &S::expert_routing,
        {.fallback = fmt::format("\"{}\"", usual_routing),
         .allowed = "balanced, popularity:R, power_law:A, balancedness:B, balancedness:B+-S, "
                    "histograms:FILE"},
-       "How unevenly tokens fall on experts, which decides how many experts a step reads and how "
-       "long "
-       "the busiest GPU takes. popularity: each token draws its experts, the most popular R times "
-       "as "
-       "likely as the least popular, evenly spread in between; the same popularities in every "
-       "step. "
-       "power_law: shares by a power law with exponent A, as AIConfigurator measures its tables of "
-       "experts, with different shares above and below one assignment per expert. balancedness: "
-       "entropy over its maximum, drawn for each step if S is given. histograms: recorded ones. "
-       "All "
-       "but recorded ones are synthetic. balanced deals tokens out evenly, which wakes more "
-       "experts "
+       "How unevenly tokens are routed to experts, which decides how many experts a step reads and "
+       "how long the busiest GPU takes. popularity: each token draws its experts, the most popular "
+       "R times as likely as the least popular, log-uniform in between, the same in every step. "
+       "power_law: shares by a power law with exponent A, as AIConfigurator measures its MoE "
+       "tables, with one range up to an assignment per expert and another beyond. balancedness: "
+       "entropy over its maximum, drawn for each step if S is given. histograms: recorded ones; "
+       "all others are synthetic. balanced spreads tokens evenly, which activates more experts "
        "than any router does."},
   };
   return keys;
@@ -83,7 +78,7 @@ void expect_known_routing(std::string_view routing, const SourcePosition& positi
 void set_routing(TableReader& table, const std::string& routing, const ScenarioOptions& options,
                  Scenario& scenario) {
   table.expect("expert_routing", scenario.model.moe.has_value() || scenario.model.layers == 0,
-               fmt::format("is for experts, and there are none in {}", scenario.model.name));
+               fmt::format("is for experts, but there are none in {}", scenario.model.name));
   ExecutionSettings& execution = scenario.execution;
   const SourcePosition position = table.position("expert_routing");
   execution.routing_draw = {};
@@ -109,11 +104,11 @@ void set_formats(TableReader& table, const ModelTable& given, Scenario& scenario
   const MoeConfig* moe = scenario.model.moe ? &*scenario.model.moe : nullptr;
   const bool is_known = scenario.model.layers > 0;
   table.expect("expert_dtype", !given.expert_dtype || moe != nullptr || !is_known,
-               fmt::format("is for experts, and there are none in {}", scenario.model.name));
+               fmt::format("is for experts, but there are none in {}", scenario.model.name));
   table.expect(
       "shared_expert_dtype",
       !given.shared_expert_dtype || (moe != nullptr && moe->shared_intermediate > 0) || !is_known,
-      fmt::format("is for shared experts, and there are none in {}", scenario.model.name));
+      fmt::format("is for shared experts, but there are none in {}", scenario.model.name));
   if (is_known && moe == nullptr) formats.experts = formats.linear;
   if (is_known && (moe == nullptr || moe->shared_intermediate == 0))
     formats.shared = formats.linear;
@@ -163,7 +158,7 @@ Value resolved_model_table(const Scenario& scenario) {
 }
 
 KeyTable model_key_table() {
-  return {"model", "", "Model that is served, and the number formats of its weights and KV cache.",
+  return {"model", "", "Model to serve, and the number formats of its weights and KV cache.",
           model_keys().notes()};
 }
 

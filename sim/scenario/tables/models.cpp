@@ -39,7 +39,7 @@ void keep_only_model(Scenario& scenario, Diagnostics& diagnostics) {
     if (is_called(pool.scenario, name)) kept.push_back(pool);
   if (kept.empty()) {
     diagnostics.add(scenario.model_position,
-                    "run.only_model: nobody serves it: " +
+                    "run.only_model: no pool serves it: " +
                         unknown_name_message("model", name, known_models(served)));
     return;
   }
@@ -72,10 +72,11 @@ void check_models(Scenario& scenario, Diagnostics& diagnostics) {
   const std::vector<std::string> asked = scenario.workload->models();
   if (asked.empty()) {
     if (served.size() < 2) return;
-    diagnostics.add(scenario.model_position,
-                    fmt::format("the pools serve several models ({}); say in each of "
-                                "[[workload.classes]] for which one its requests ask",
-                                fmt::join(served, ", ")));
+    diagnostics.add(
+        scenario.model_position,
+        fmt::format(
+            "the pools serve several models ({}); name the model of each of [[workload.classes]]",
+            fmt::join(served, ", ")));
     return;
   }
   for (const std::string& name : asked) {
@@ -84,7 +85,7 @@ void check_models(Scenario& scenario, Diagnostics& diagnostics) {
         pools, [&](const PoolSpec& pool) { return is_called(pool.scenario, name); });
     if (is_served) continue;
     diagnostics.add(scenario.model_position,
-                    "workload.classes.model: nobody serves it: " +
+                    "workload.classes.model: no pool serves it: " +
                         unknown_name_message("model", name, known_models(served)));
   }
   for (PoolSpec& pool : scenario.pools) {

@@ -19,9 +19,8 @@ const Keys<PoolSpec>& role_keys() {
       {"role",
        &PoolSpec::role,
        {.required = true},
-       "What the pool's replicas compute: prefill (prompts, whose KV cache they hand on), decode "
-       "(what follows), both (whole requests), or encode (images of requests, which others then "
-       "need not encode)."},
+       "What the pool's replicas compute: prefill (prompts, whose KV cache they hand over), decode "
+       "(the output), both (whole requests), or encode (images of requests, for the other pools)."},
   };
   return keys;
 }
@@ -31,13 +30,13 @@ const Keys<PoolSpec>& pool_keys() {
       {"own_nodes",
        [](auto& pool) -> decltype(auto) { return (pool.scenario.deployment.own_nodes); },
        {.quiet = true},
-       "Whether the pool's nodes hold no replicas of other pools."},
+       "Whether the pool has its nodes to itself."},
       {"shares_gpus_with",
        [](auto& pool) -> decltype(auto) { return (pool.scenario.deployment.shares_gpus_with); },
        {.fallback = "not set", .allowed = "a pool above this one", .quiet = true},
-       "Pool whose GPUs these replicas may have too: where one pool's autoscaler wants replicas "
-       "that find no GPUs and the other's has more than it wants, these drain and leave theirs. "
-       "Prefill and decode so change their ratio, and models take turns, within the same GPUs."},
+       "Pool to share GPUs with: when one pool's autoscaler wants replicas but finds no free GPUs "
+       "and the other has more replicas than it wants, the surplus ones drain and release theirs. "
+       "Prefill and decode can thus change their ratio, or models take turns, on the same GPUs."},
   };
   return keys;
 }
@@ -75,12 +74,12 @@ void check_roles(const Value& pools, const std::string& model, const Scenario& s
   std::string_view mistake;
   if (hands_over && any(PoolRole::both)) {
     mistake =
-        "\"both\" serves whole requests and takes no part in handing over; give every pool "
+        "\"both\" serves whole requests and does not take part in handovers; give every pool "
         "this role, or none";
   } else if (any(PoolRole::prefill) && !any(PoolRole::decode)) {
     mistake = "no pool decodes what the others prefill; give one the role \"decode\"";
   } else if (any(PoolRole::decode) && !any(PoolRole::prefill)) {
-    mistake = "no pool hands prompts on to those that decode; give one the role \"prefill\"";
+    mistake = "no pool computes prompts for those that decode; give one the role \"prefill\"";
   }
   if (mistake.empty() && any(PoolRole::encode) && !any(PoolRole::both) && !hands_over)
     mistake = "no pool serves what the others encode; give one the role \"both\"";
@@ -125,11 +124,10 @@ Value resolved_pool_tables(const Scenario& scenario) {
 }
 
 KeyTable pool_key_table() {
-  return {
-      "pool.NAME", "",
-      "Equal replicas among others, with a layout of their own; [pool.NAME.engine] is read over "
-      "[engine], [pool.NAME.model] stands in place of [model], [pool.NAME.autoscaler] scales them.",
-      joined_notes({role_keys().notes(), layout_notes(), pool_keys().notes()})};
+  return {"pool.NAME", "",
+          "Identical replicas with their own layout; [pool.NAME.engine] overrides [engine], "
+          "[pool.NAME.model] replaces [model], [pool.NAME.autoscaler] scales them.",
+          joined_notes({role_keys().notes(), layout_notes(), pool_keys().notes()})};
 }
 
 }  // namespace foretoken

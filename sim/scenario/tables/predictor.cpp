@@ -42,15 +42,14 @@ const Keys<Scenario>& predictor_keys() {
       {"name",
        [](auto& s) -> decltype(auto) { return (s.predictor.name); },
        {.allowed = "a name from foretoken list"},
-       "Who prices kernels. The default has learned from measurements on many GPUs; predictors "
-       "have options of their own, listed below."},
+       "Predictor of kernel times. The default was trained on measurements of many GPUs. "
+       "Predictors have their own options, listed below."},
       {"detail",
        &S::attention,
        {},
-       "How the attention of a batch is priced: plan, from the tiles that its kernel makes of "
-       "every "
-       "sequence, or sums, as if all sequences were equally long, which is faster and misses what "
-       "uneven ones cost."},
+       "How the attention of a batch is priced: plan, from the kernel's tiles of every sequence, "
+       "or sums, as if all sequences were equally long, which is faster but misses the cost of "
+       "uneven ones."},
       {{.name = "cache",
         .type = "string",
         .fallback = "\"cold\"",
@@ -62,10 +61,11 @@ const Keys<Scenario>& predictor_keys() {
          return s.execution.implementation.is_cold ? "cold" : "warm";
        }},
       Key<S>("communication", &S::communication, {.quiet = true},
-             "Who prices collectives over links that nothing else uses: model (formulas of each "
+             "Source of collective times on links without other traffic: model (formulas of each "
              "algorithm) or measured (a database of measurements of the same GPU and network)."),
       Key<S>("communication_fallback", &S::communication_fallback, {},
-             "What measured does where nothing was measured: none fails, model takes the formula.")
+             "Fallback of measured where nothing was measured: none (an error) or model (the "
+             "formula).")
           .written_if([](const S& s) { return s.communication == CommSource::measured; }),
   };
   return keys;
@@ -77,9 +77,8 @@ const Keys<Scenario>& stretch_keys() {
         .type = "table of numbers",
         .fallback = "not set",
         .allowed = "0.01 to 100",
-        .meaning = fmt::format("Factors on predicted times, to ask what faster kernels would be "
-                               "worth or how much a price's error matters: {{ gemm = 1.1 }}. Of "
-                               "{}.",
+        .meaning = fmt::format("Factors on predicted times, to study faster kernels or the effect "
+                               "of price errors: {{ gemm = 1.1 }}. Names: {}.",
                                fmt::join(stretchable_prices(), ", "))},
        read_stretch,
        stretch_value},
@@ -108,7 +107,7 @@ void read_predictor_table(TableReader table, Scenario& scenario) {
   table.expect("communication_fallback",
                table.find("communication_fallback") == nullptr ||
                    scenario.communication == CommSource::measured,
-               "belongs to communication = \"measured\"; leave it out");
+               "belongs to communication = \"measured\"; omit it");
   take_options(table, scenario.predictor);
 }
 

@@ -14,16 +14,15 @@ const Keys<RunSettings>& run_keys() {
       {"only_model",
        &S::only_model,
        {.fallback = "not set (all models)", .quiet = true},
-       "Of several models the one whose pools and requests are run; the other pools are left out, "
-       "and their requests with them."},
+       "With several models: the one to simulate. The pools and requests of the others are left "
+       "out."},
       {"intervals",
        &S::intervals,
        {},
-       "Where the report's intervals come from: estimate (from this run's steps, at next to no "
-       "cost), simulate (two more runs, with prices as low and as high as their errors allow), "
-       "auto (simulate where requests come at their own pace, the GPUs are hardly ever idle and a "
-       "queue forms, which may tip over; else estimate) or none. Studies of many runs take auto as "
-       "estimate."},
+       "Source of the report's intervals: estimate (from this run's steps, at almost no cost), "
+       "simulate (two more runs, with prices at the low and high end of their errors), auto "
+       "(simulate if arrivals are open-loop, the GPUs are hardly ever idle and a queue forms, near "
+       "saturation; otherwise estimate) or none. Studies of many runs treat auto as estimate."},
       {"warmup",
        &S::warmup,
        {.range = not_negative()},
@@ -32,8 +31,8 @@ const Keys<RunSettings>& run_keys() {
       {"horizon",
        &S::horizon,
        {.allowed = "later than warmup"},
-       "Time at which the run is cut; requests then in progress count as unfinished. Not set: it "
-       "goes on until the last request has ended."},
+       "Time at which the run ends; requests then in progress count as unfinished. Not set: it "
+       "runs until the last request has ended."},
   };
   return keys;
 }

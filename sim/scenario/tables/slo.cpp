@@ -10,14 +10,13 @@ void read_slo_table(TableReader table, Scenario& scenario) {
 Value resolved_slo_table(const Scenario& scenario) { return slo_keys().table(scenario.slo); }
 
 KeyTable slo_key_table() {
-  return {"slo", "", "Latency targets: goodput, max-load and plan go by them.", slo_keys().notes()};
+  return {"slo", "", "Latency targets, used by goodput, max-load and plan.", slo_keys().notes()};
 }
 
 KeyTable slo_classes_key_table() {
   return {
       "[slo.classes]", "",
-      "Targets of the requests of one priority; one table for each. What it leaves out is as for "
-      "all.",
+      "Targets of the requests of one priority; one table each. Omitted targets are as for all.",
       slo_class_notes()};
 }
 

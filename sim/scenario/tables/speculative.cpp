@@ -20,7 +20,8 @@ const Keys<SpeculativeSettings>& speculative_keys() {
       {"method",
        &S::method,
        {.required = true},
-       "Who drafts: draft_model (a small model of the same vocabulary), eagle (an EAGLE or EAGLE-3 "
+       "Drafting method: draft_model (a small model with the same vocabulary), eagle (an EAGLE or "
+       "EAGLE-3 "
        "head), mtp (the multi-token prediction module released with the model) or ngram (a look-up "
        "on the host that takes no GPU time)."},
       {"drafts",
@@ -31,38 +32,36 @@ const Keys<SpeculativeSettings>& speculative_keys() {
         .unit = "tokens",
         .required = true},
        "Tokens drafted for each sequence after each step and verified together in the next; 2 to 5 "
-       "are usual. 0 turns speculation off. Of a tree: its depth."},
+       "are usual. 0 turns speculation off. For a tree: its depth."},
       Key<S>("topk", &S::topk, {.range = between(1, 16, "must be from 1 (a chain) to 16")},
-             "Candidates for each position: the draft goes on with as many of a level, each of "
-             "which gets as many (EAGLE-2; SGLang's speculative_eagle_topk). 1: a chain.")
+             "Candidates per position: the draft continues with this many of each level, each of "
+             "which gets this many (EAGLE-2; SGLang's speculative_eagle_topk). 1: a chain.")
           .written_if([](const S& s) { return s.is_tree(); }),
       Key<S>("tree_tokens", &S::tree_tokens, {.unit = "tokens", .fallback = "required with topk"},
-             "Drafted tokens of a tree that are verified, the likeliest of all; SGLang's "
+             "Drafted tokens of a tree that are verified, the most likely ones; SGLang's "
              "speculative_num_draft_tokens is one more.")
           .written_if([](const S& s) { return s.is_tree(); }),
-      Key<S>(
-          "topk_exponent", &S::topk_exponent, {.range = between(0, 4, "must be from 0 to 4")},
-          "That none of the k best candidates is accepted has probability (1 - acceptance) / "
-          "k^this. 0.43: the best is right in 60 %, one of five in 80 %, as Medusa's announcement "
-          "has it of its heads, for the token after the next one.")
+      Key<S>("topk_exponent", &S::topk_exponent, {.range = between(0, 4, "must be from 0 to 4")},
+             "None of the k best candidates is accepted with probability (1 - acceptance) / "
+             "k^this. 0.43: the best is right in 60 %, one of five in 80 %, as Medusa's "
+             "announcement reports of its heads for the token after next.")
           .written_if([](const S& s) { return s.is_tree(); }),
       {{.name = "acceptance",
         .type = "number, list of numbers or string",
         .fallback = "required",
         .allowed = "0 to 1, or a text that it was measured on",
-        .meaning =
-            "Probability that the model accepts a drafted token, given that it accepted "
-            "those before it: one for all positions or one for each. It depends on model "
-            "and text; 0.6 to 0.9 are usual. \"coding\" and \"coding_thinking\" take what was "
-            "measured of DeepSeek-V4-Pro, Kimi-K2.5, MiniMax-M3 and Qwen3.5-397B."},
+        .meaning = "Probability that the model accepts a drafted token, given that it accepted "
+                   "those before it: one for all positions or one for each. It depends on model "
+                   "and text; 0.6 to 0.9 are usual. \"coding\" and \"coding_thinking\" use what "
+                   "was measured for DeepSeek-V4-Pro, Kimi-K2.5, MiniMax-M3 and Qwen3.5-397B."},
        read_acceptance,
        [](const S& s) { return KeyForm<std::vector<double>>::write(s.acceptance); }},
       {{.name = "drafts_by_batch",
         .type = "list of [sequences, drafts]",
         .fallback = "not set (always drafts)",
         .allowed = "ascending sequences; 0 to drafts",
-        .meaning = "Fewer drafts where a step has many sequences, whose verification is not free: "
-                   "[[16, 2], [64, 0]] drafts two from 16 sequences on and none from 64 on."},
+        .meaning = "Fewer drafts in steps with many sequences, where verification is costly: [[16, "
+                   "2], [64, 0]] drafts two from 16 sequences and none from 64."},
        read_drafts_by_batch,
        drafts_by_batch_value},
       {"model",
@@ -81,15 +80,16 @@ const Keys<SpeculativeSettings>& speculative_keys() {
          if (!s.formats) return std::nullopt;
          return std::string(enum_name(s.formats->linear));
        }},
-      Key<S>("tensor_parallel", &S::tensor_parallel,
-             {.unit = "GPUs", .fallback = "the model's", .allowed = "1 or the model's"},
-             "GPUs that the draft is cut over. At 1 each GPU runs the whole draft, which saves its "
-             "communication.")
+      Key<S>(
+          "tensor_parallel", &S::tensor_parallel,
+          {.unit = "GPUs", .fallback = "the model's", .allowed = "1 or the model's"},
+          "GPUs that the draft is split over. At 1 each GPU runs the whole draft, which saves its "
+          "communication.")
           .written_if([](const S& s) { return s.draft.has_value(); }),
       {"host_time",
        &S::host_time,
        {.range = not_negative()},
-       "CPU time that speculation adds to every step, beside the engine's own host_* times."},
+       "CPU time that speculation adds to every step, on top of the engine's own host_* times."},
   };
   return keys;
 }
@@ -139,17 +139,16 @@ void read_eagle(TableReader& table, const ScenarioOptions& options, const Transf
   if (settings.draft) {
     const bool is_head = settings.draft->draft_head.has_value();
     table.expect("model", is_head,
-                 fmt::format("'{}' is a model of its own; use method = \"draft_model\"",
+                 fmt::format("'{}' is a complete model; use method = \"draft_model\"",
                              settings.draft->name));
     if (is_head) check_head(table, *settings.draft, target);
     return;
   }
   if (table.find("model") != nullptr) return;  // reported
   if (target.mla || target.intermediate == 0 || target.moe || !target.kinds.empty()) {
-    table.fail("model",
-               fmt::format("is missing: for {}, which is no plain dense model, the head has to be "
-                           "named (a TOML file with [draft_head])",
-                           target.name));
+    table.fail("model", fmt::format("is missing: {} is not a plain dense model, so the head must "
+                                    "be named (a TOML file with [draft_head])",
+                                    target.name));
     return;
   }
   settings.draft = eagle3_head(target);
@@ -220,13 +219,13 @@ void read_draft_layout(TableReader& table, const Scenario& scenario,
 void read_tree(TableReader& table, SpeculativeSettings& settings) {
   for (const char* key : {"tree_tokens", "topk_exponent"}) {
     table.expect(key, settings.is_tree() || table.find(key) == nullptr,
-                 "has no meaning for a chain; set topk to 2 or more, or remove it");
+                 "has no effect on a chain; set topk to 2 or more, or remove it");
   }
   if (!settings.is_tree() || settings.drafts == 0) return;
   table.expect("topk", settings.method != DraftMethod::ngram,
-               "is for a draft that computes; an n-gram look-up gives a chain");
+               "needs a model or head that drafts; an n-gram look-up gives a chain");
   table.expect("topk", settings.drafts_by_batch.empty(),
-               "makes a tree, of which drafts_by_batch says nothing; remove the one or the other");
+               "makes a tree, to which drafts_by_batch does not apply; remove one of the two");
   if (table.find("tree_tokens") == nullptr) {
     table.fail("tree_tokens",
                "is missing: how many drafted tokens of the tree are verified, for example 15 "
@@ -256,17 +255,17 @@ void read_speculative_table(TableReader table, const ScenarioOptions& options, S
   look_up_acceptance(table, scenario, settings);
   if (names_method(table)) read_draft(table, options, scenario, settings);
   table.expect("dtype", !settings.formats || settings.method != DraftMethod::ngram,
-               "is the format of a draft's weights, and \"ngram\" has none");
+               "is the format of a draft's weights, but \"ngram\" has none");
   read_draft_layout(table, scenario, settings);
   read_tree(table, settings);
   const EngineSettings& engine = scenario.engine;
   const int verified = settings.verified();
-  table.expect(settings.is_tree() ? "tree_tokens" : "drafts",
-               engine.batch_tokens_max >= std::int64_t{engine.sequences_max} * (1 + verified),
-               fmt::format("= {} asks for {} tokens a sequence and step, which is more than "
-                           "batch_tokens_max = {} for sequences_max = {}; raise the one or lower "
-                           "the other",
-                           verified, 1 + verified, engine.batch_tokens_max, engine.sequences_max));
+  table.expect(
+      settings.is_tree() ? "tree_tokens" : "drafts",
+      engine.batch_tokens_max >= std::int64_t{engine.sequences_max} * (1 + verified),
+      fmt::format("= {} needs {} tokens per sequence and step, which is more than batch_tokens_max "
+                  "= {} for sequences_max = {}; raise one or lower the other",
+                  verified, 1 + verified, engine.batch_tokens_max, engine.sequences_max));
   finish(table);
   if (settings.drafts > 0) scenario.engine.speculative = std::move(settings);
 }

@@ -25,9 +25,8 @@ const Keys<AdapterAffinityConfig>& adapter_affinity_keys() {
       {"imbalance_max",
        &S::imbalance_max,
        {.range = not_negative(), .unit = "requests"},
-       "A request goes to the emptiest replica, which then loads its adapter, once all that hold "
-       "it "
-       "have more requests than that one by more than this."},
+       "A request goes to the least loaded replica, which then loads its adapter, once all "
+       "replicas that hold it lead that one by more requests than this."},
   };
   return keys;
 }
@@ -71,8 +70,7 @@ class AdapterAffinity final : public Router {
 }  // namespace
 
 Registry<RouterFactory>::Entry adapter_affinity_router() {
-  return {"adapter_affinity",
-          "a replica that holds the request's adapter (LoRA), the emptiest of them",
+  return {"adapter_affinity", "the least loaded replica that holds the request's LoRA adapter",
           [](TableReader& options, const RandomStreams&) {
             AdapterAffinityConfig config;
             adapter_affinity_keys().read(options, config);

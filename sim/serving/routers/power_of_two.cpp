@@ -35,7 +35,7 @@ class PowerOfTwo final : public Router {
 }  // namespace
 
 Registry<RouterFactory>::Entry power_of_two_router() {
-  return {"power_of_two", "the less loaded of two replicas drawn by lot",
+  return {"power_of_two", "the less loaded of two replicas drawn at random",
           [](TableReader&, const RandomStreams& random) {
             return std::make_unique<PowerOfTwo>(random.stream("router"));
           }};

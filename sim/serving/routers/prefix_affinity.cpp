@@ -35,14 +35,14 @@ const Keys<PrefixAffinityConfig>& prefix_affinity_keys() {
       {"balance_abs",
        &S::balance_abs,
        {.range = not_negative(), .unit = "requests"},
-       "Lead of the fullest replica over the emptiest, in requests, from which on load is balanced "
-       "instead of prefixes matched, if balance_rel is exceeded too."},
+       "Lead of the most over the least loaded replica, in requests, beyond which the router "
+       "balances load instead of matching prefixes, if balance_rel is exceeded too."},
       {"balance_rel", &S::balance_rel, {.range = at_least(1)}, "The same lead as a ratio."},
       {"match_min",
        &S::match_min,
        {.range = between(0, 1, "is a share of the prompt: from 0 to 1")},
-       "Share of a prompt that a replica must have seen to be chosen for it; below, the emptiest "
-       "one is taken."},
+       "Share of a prompt that a replica must have seen to be chosen for it; below it, the least "
+       "loaded one is chosen."},
   };
   return keys;
 }
@@ -116,7 +116,7 @@ class PrefixAffinity final : public Router {
 }  // namespace
 
 Registry<RouterFactory>::Entry prefix_affinity_router() {
-  return {"prefix_affinity", "the replica that was sent most of the prompt's prefix before",
+  return {"prefix_affinity", "the replica that was already sent most of the prompt's prefix",
           [](TableReader& options, const RandomStreams&) {
             return std::make_unique<PrefixAffinity>(read_prefix_affinity(options));
           },

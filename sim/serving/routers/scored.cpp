@@ -41,16 +41,16 @@ const Keys<ScoredConfig>& scored_keys() {
       {"prefixes",
        &S::prefixes,
        {},
-       "What the router knows of caches: sent (which prompts it sent where; it learns of no "
-       "eviction) or cached (what replicas keep, by the events that their caches publish)."},
+       "What the router knows about caches: sent (which prompts it sent where, not what was "
+       "evicted) or cached (what replicas hold, from the events that their caches publish)."},
       {"event_delay",
        &S::event_delay,
        {.range = not_negative()},
-       "With prefixes = \"cached\": time from an event in a cache to the router's knowing of it."},
+       "With prefixes = \"cached\": delay of a cache event on its way to the router."},
       {"prefix_weight",
        &S::prefix_weight,
        {.range = not_negative()},
-       "Weight of the share of the prompt that is there, as far as the router knows. 0: caches do "
+       "Weight of the share of the prompt that is cached, as far as the router knows. 0: caches do "
        "not count."},
       {"queue_weight",
        &S::queue_weight,
@@ -64,12 +64,12 @@ const Keys<ScoredConfig>& scored_keys() {
       {"requests_weight",
        &S::requests_weight,
        {.range = not_negative()},
-       "Weight of the requests that the router itself has there: 1 for the fewest of all, 0 for "
-       "the most. Unlike queue and cache it is never out of date."},
+       "Weight of the router's own outstanding requests: 1 for the fewest of all, 0 for the most. "
+       "Unlike queue and cache it is never stale."},
       {"match_chunks_max",
        &S::match_chunks_max,
        {.range = at_least(1), .unit = "chunks"},
-       "Prefix chunks of a prompt that are looked at, and remembered, from its beginning."},
+       "Prefix chunks, from a prompt's beginning, that are compared and remembered."},
       {"index_chunks_max",
        &S::index_chunks_max,
        {.range = at_least(1), .unit = "chunks"},

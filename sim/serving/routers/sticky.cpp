@@ -27,8 +27,8 @@ const Keys<StickyConfig>& sticky_keys() {
       {"imbalance_max",
        &S::imbalance_max,
        {.range = not_negative(), .unit = "requests"},
-       "A session moves to the emptiest replica once its own has more requests than that one by "
-       "more than this."},
+       "A session moves to the least loaded replica once its own leads that one by more requests "
+       "than this."},
       {"sessions_max",
        &S::sessions_max,
        {.range = at_least(1), .unit = "sessions"},
@@ -87,7 +87,7 @@ class Sticky final : public Router {
 }  // namespace
 
 Registry<RouterFactory>::Entry sticky_router() {
-  return {"sticky", "a session stays with one replica unless that has far more to do",
+  return {"sticky", "a session stays with one replica unless that is far more loaded",
           [](TableReader& options, const RandomStreams&) {
             return std::make_unique<Sticky>(read_sticky(options));
           },

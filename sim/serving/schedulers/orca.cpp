@@ -34,7 +34,8 @@ class Orca final : public WholePromptScheduler {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry orca_scheduler() {
-  return {"orca", "iteration-level batching: whole prompts, KV blocks kept for the longest output",
+  return {"orca",
+          "iteration-level batching: whole prompts, KV blocks reserved for the longest output",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<Orca>(options, limits, cache);
           },

@@ -24,8 +24,8 @@ const Keys<PriorityConfig>& priority_keys() {
       {"preempts",
        &S::preempts,
        {},
-       "Whether a running sequence of a lower class makes way, its KV blocks included, for a "
-       "waiting one of a higher class."},
+       "Whether a waiting sequence of a higher class preempts a running one of a lower class, KV "
+       "blocks included."},
   };
   return keys;
 }
@@ -112,7 +112,7 @@ class Priority final : public MixedBatching {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry priority_scheduler() {
-  return {"priority", "mixed batching by the priority of requests; lower classes make way",
+  return {"priority", "mixed batching by request priority; lower classes are preempted",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<Priority>(read_priority(options), limits, cache);
           },

@@ -25,8 +25,8 @@ const Keys<SarathiConfig>& sarathi_keys() {
       {"chunk_tokens",
        &S::chunk_tokens,
        {.unit = "tokens", .allowed = "sequences_max or more"},
-       "Tokens of a step: decodes first, pieces of prompts in what is left. 512 keeps time per "
-       "output token strict, 2048 favours throughput (the paper's choices)."},
+       "Token budget of a step: decodes first, prompt chunks in the rest. 512 keeps TPOT low, 2048 "
+       "favours throughput (the paper's choices)."},
   };
   return keys;
 }
@@ -73,7 +73,7 @@ class Sarathi final : public IterationScheduler {
 
 Registry<SchedulerFactory>::Entry sarathi_scheduler() {
   return {"sarathi",
-          "stall-free batching: decodes first, chunks of prompts in a small token budget",
+          "stall-free batching: decodes first, prompt chunks within a small token budget",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<Sarathi>(read_sarathi(options, limits), limits, cache);
           },

@@ -51,27 +51,28 @@ const Keys<SglangConfig>& sglang_keys() {
       {"chunk_tokens",
        &S::chunk_tokens,
        {.unit = "tokens", .allowed = "1 or more; 0 or less: never"},
-       "Prompt tokens of a step before a prompt is cut (SGLang's chunked_prefill_size)."},
+       "Prompt tokens of a step beyond which a prompt is chunked (SGLang's chunked_prefill_size)."},
       {"mixed_chunk",
        &S::mixed_chunk,
        {},
-       "Whether decodes join a step of prompts, so that long prompts do not hold up running "
+       "Whether decodes join a prefill step, so that long prompts do not hold up running "
        "requests."},
       {"order",
        &S::order,
        {},
-       "Order of the queue: fcfs (as they came) or lpm (the longest cached prefix first)."},
+       "Order of the queue: fcfs (first come, first served) or lpm (the longest cached prefix "
+       "first)."},
       {"conservativeness",
        &S::conservativeness,
        {.range = above(0, "must be above 0")},
-       "Factor on the output that running requests are expected to need still; above 1 lets fewer "
-       "in and retracts less."},
+       "Factor on the expected remaining output of running requests; above 1 admits fewer requests "
+       "and retracts less."},
       {"receive_steps",
        &S::receive_steps,
        {.range = count(), .unit = "steps", .quiet = true},
-       "Decode steps after which the scheduler looks for new requests (SGLang's "
-       "scheduler_recv_interval); it also looks after every step of prompts. Above 1 saves CPU "
-       "time, gathers prompts, and makes them wait."},
+       "Decode steps after which the scheduler checks for new requests (SGLang's "
+       "scheduler_recv_interval); it also checks after every prefill step. Above 1 saves CPU time "
+       "and batches prompts, but makes them wait."},
       output_limit_key<S>(&S::output_limit),
   };
   return keys;
@@ -348,7 +349,7 @@ class Sglang final : public IterationScheduler {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry sglang_scheduler() {
-  return {"sglang", "prefill before decode, admission by expected output, as SGLang's scheduler",
+  return {"sglang", "prefill before decode, admission by expected output, like SGLang's scheduler",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<Sglang>(read_sglang(options), limits, cache);
           },

@@ -30,14 +30,13 @@ const Keys<ShortestJobFirstConfig>& shortest_job_first_keys() {
       {"length",
        &S::length,
        {},
-       "What a job is measured by: known (its prompt and the output that it will have, as an "
-       "oracle "
-       "knows) or prompt (the prompt alone)."},
+       "Measure of a job's length: known (prompt and actual output, as an oracle would know) or "
+       "prompt (the prompt only)."},
       {"patience",
        &S::patience,
        {.range = above(0, "must be above 0 s")},
        "Waiting time that counts as much as a job's length: the longer a request has waited, the "
-       "shorter it seems, so that long jobs are not passed over for ever."},
+       "shorter it counts, so that long jobs do not starve."},
   };
   return keys;
 }
@@ -92,7 +91,7 @@ class ShortestJobFirst final : public MixedBatching {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry shortest_job_first_scheduler() {
-  return {"shortest_job_first", "mixed batching, the shortest job is let in first; waiting counts",
+  return {"shortest_job_first", "mixed batching, shortest job first; waiting time counts",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<ShortestJobFirst>(read_shortest_job_first(options), limits,
                                                       cache);

@@ -49,7 +49,7 @@ class StaticBatching final : public WholePromptScheduler {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry static_scheduler() {
-  return {"static", "request-level batching: a batch runs until its last request is through",
+  return {"static", "request-level batching: a batch runs until its last request is done",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<StaticBatching>(options, limits, cache);
           },

@@ -46,23 +46,24 @@ const Keys<TensorrtLlmConfig>& tensorrt_llm_keys() {
       {"capacity_policy",
        &S::capacity_policy,
        {},
-       "Which requests are let in: guaranteed_no_evict keeps KV blocks for the longest possible "
+       "Admission policy: guaranteed_no_evict reserves KV blocks for the longest possible "
        "output and never preempts, max_utilization fills the cache and preempts when it is full."},
       {"chunked_prefill",
        &S::chunked_prefill,
        {},
-       "Whether prompts may be cut over several steps."},
+       "Whether prompts may be split over several steps."},
       {"chunking_policy",
        &S::chunking_policy,
        {},
-       "How prompts that are cut share a step: the first takes what it can "
+       "How chunked prompts share a step: the first takes what it can "
        "(first_come_first_served), or all advance alike (equal_progress). Only with "
        "chunked_prefill."},
       output_limit_key<S>(&S::output_limit),
       {"batch_wait_share",
        &S::batch_wait_share,
        {.range = between(0, 1, "is a share of batch_tokens_max: from 0 to 1")},
-       "Prompts wait beside decodes until they fill this share of batch_tokens_max. 0: they do not "
+       "Prompts wait while decodes run until they fill this share of batch_tokens_max. 0: they do "
+       "not "
        "wait."},
       {"batch_wait_steps",
        &S::batch_wait_steps,
@@ -83,7 +84,7 @@ TensorrtLlmConfig read_tensorrt_llm(TableReader& table) {
   tensorrt_llm_keys().read(table, config);
   table.expect("chunking_policy",
                config.chunked_prefill || table.find("chunking_policy") == nullptr,
-               "says how prompts share a step in pieces; it needs chunked_prefill = true");
+               "is for chunked prompts; it needs chunked_prefill = true");
   return config;
 }
 
@@ -238,7 +239,7 @@ class TensorrtLlm final : public IterationScheduler {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry tensorrt_llm_scheduler() {
-  return {"tensorrt_llm", "in-flight batching by capacity policy, as TensorRT-LLM",
+  return {"tensorrt_llm", "in-flight batching by capacity policy, like TensorRT-LLM",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<TensorrtLlm>(read_tensorrt_llm(options), limits, cache);
           },

@@ -34,7 +34,7 @@ class VllmV1 final : public MixedBatching {
 }  // namespace
 
 Registry<SchedulerFactory>::Entry vllm_v1_scheduler() {
-  return {"vllm_v1", "continuous batching with chunked prefill, as vLLM's V1 engine",
+  return {"vllm_v1", "continuous batching with chunked prefill, like vLLM's V1 engine",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<VllmV1>(read_mixed_batching(options), limits, cache);
           },

@@ -28,11 +28,11 @@ const Keys<VtcConfig>& vtc_keys() {
       {"input_weight",
        &S::input_weight,
        {.range = not_negative()},
-       "What a token of a prompt counts for its tenant. 1 and 2 are the paper's."},
+       "Cost of a prompt token to its tenant. 1 and 2 are the paper's."},
       {"output_weight",
        &S::output_weight,
        {.range = not_negative()},
-       "What a token that is drawn counts for its tenant."},
+       "Cost of an output token to its tenant."},
   };
   return keys;
 }
@@ -156,7 +156,7 @@ class Vtc final : public MixedBatching {
 
 Registry<SchedulerFactory>::Entry vtc_scheduler() {
   return {"vtc",
-          "mixed batching, fair to tenants: the least served one's requests are let in first",
+          "mixed batching, fair to tenants: the least served tenant's requests are admitted first",
           [](TableReader& options, const SchedulerLimits& limits, KvCache& cache) {
             return std::make_unique<Vtc>(read_vtc(options), limits, cache);
           },

@@ -24,31 +24,28 @@ const Keys<StartupSettings>& startup_keys() {
        &S::peer_bandwidth,
        {.range = above(0, "must be above 0, for example \"40 GB/s\" over RDMA"),
         .fallback = "not set (weights come from disks)"},
-       "Rate at which a node gets weights from the GPUs of a replica that serves, where there is "
-       "one "
-       "and that is sooner (SGLang's remote instance loader, Dynamo's ModelExpress). Its requests "
-       "are not slowed down."},
+       "Rate at which a node gets weights from the GPUs of a serving replica, if there is one and "
+       "that is faster (SGLang's remote instance loader, Dynamo's ModelExpress). Its requests are "
+       "not slowed down."},
       {"role_switch",
        &S::role_switch,
-       {.range = not_negative(), .fallback = "not set (a start as any other)", .quiet = true},
+       {.range = not_negative(), .fallback = "not set (a normal start)", .quiet = true},
        "With pools that share GPUs (shares_gpus_with): time in which a replica takes over GPUs "
-       "that "
-       "the other pool's replica of the same model and layout has left, with the weights in place. "
-       "0 s where engines change roles between steps, seconds where they capture CUDA graphs "
-       "anew."},
+       "from the other pool's replica of the same model and layout, with the weights in place. 0 s "
+       "where engines change roles between steps, seconds where they recapture CUDA graphs."},
       {"sleep",
        &S::sleep,
        {},
-       "What is left of a replica that the autoscaler stops (vLLM's sleep mode): off, nothing; "
-       "weights_on_host, its process, with the weights in the host's memory (level 1); "
-       "weights_discarded, its process alone (level 2). It wakes in wake_time and the time of its "
-       "weights, in place of time. GPUs of a replica that sleeps are not paid for."},
+       "What remains of a replica that the autoscaler stops (vLLM's sleep mode): off, nothing; "
+       "weights_on_host, its process with the weights in host memory (level 1); weights_discarded, "
+       "its process only (level 2). Waking takes wake_time plus loading the weights, instead of "
+       "time. GPUs of sleeping replicas are not paid for."},
       {"wake_time", &S::wake_time, {.range = not_negative()}, "With sleep: fixed part of waking."},
       {"is_cold",
        &S::is_cold,
        {},
-       "Whether the replicas of time 0 have to start first. If false they are up and loaded when "
-       "the first request arrives."},
+       "Whether the replicas at time 0 must start first. If false, they are up and loaded when the "
+       "first request arrives."},
   };
   return keys;
 }
@@ -94,11 +91,12 @@ const Keys<ScalingRate>& rate_keys() {
       {"replicas",
        &ScalingRate::replicas,
        {.range = at_least(1), .unit = "replicas"},
-       "So many replicas may come or go within the period."},
+       "Number of replicas that may be added or removed within the period."},
       {"percent",
        &ScalingRate::percent,
        {.range = above(0), .unit = "%"},
-       "So many per cent of those at the period's beginning may come or go within it."},
+       "Per cent of the replicas at the start of the period that may be added or removed within "
+       "it."},
       {"period",
        &ScalingRate::period,
        {.range = above(0, "must be above 0 s")},
@@ -142,27 +140,26 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
       {"policy",
        &S::policy,
        {.quiet = true},
-       "Who decides: cooldown (metric over target, with a rest after each change), hpa "
-       "(Kubernetes' "
-       "Horizontal Pod Autoscaler), keda (that, and replicas sleep while nobody asks) or planner "
-       "(predicts the load and goes by what a replica can do, as Dynamo's)."},
+       "Scaling policy: cooldown (metric over target, with a pause after each change), hpa "
+       "(Kubernetes' Horizontal Pod Autoscaler), keda (hpa, and replicas sleep while idle) or "
+       "planner (predicted load over a replica's capacity, like Dynamo's)."},
       {"min",
        &S::min,
        {.range = at_least(0), .unit = "replicas"},
-       "Replicas that are kept however little there is to do; 0 with policy keda alone."},
+       "Minimum number of replicas; 0 only with policy keda."},
       {"max",
        &S::max,
        {.unit = "replicas", .allowed = "min or more", .required = true},
-       "Replicas that are never exceeded. The cluster must have GPUs for all of them."},
+       "Maximum number of replicas. The cluster must have GPUs for all of them."},
       own({"metric",
            &S::metric,
-           {.fallback = "required, but with policy planner"},
-           "What is held at its target: queue (requests that no step has worked on yet), "
-           "outstanding (requests not finished; of a prefill pool those not computed), utilization "
+           {.fallback = "required, except with policy planner"},
+           "Metric held at its target: queue (requests that no step has worked on yet), "
+           "outstanding (unfinished requests; in a prefill pool those not computed), utilization "
            "(running sequences as a share of sequences_max) or kv (share of KV blocks in use)."}),
       own({"target",
            &S::target,
-           {.range = above(0), .fallback = "required, but with policy planner"},
+           {.range = above(0), .fallback = "required, except with policy planner"},
            "Value of the metric that one replica should have; requests for queue and outstanding, "
            "a "
            "share up to 1 for utilization and kv. The number of replicas follows metric / "
@@ -170,11 +167,11 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
       own({"tolerance",
            &S::tolerance,
            {.range = not_negative(), .quiet = true},
-           "Relative difference from the target that changes nothing."}),
+           "Relative deviation from the target that is tolerated."}),
       {"interval",
        &S::interval,
        {.range = at_least(1e-3, "must be at least 1 ms")},
-       "Time between two looks at the load. 15 s is the default of Kubernetes; Dynamo's planner "
+       "Interval between checks of the load. 15 s is the default of Kubernetes; Dynamo's planner "
        "takes "
        "3 min."},
       own({"cooldown_up",
@@ -191,21 +188,21 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
       own({"window_up",
            &S::window_up,
            {.range = not_negative()},
-           "Replicas are added only as far as every look within this time asked for them "
+           "Replicas are added only as far as every check within this time asked for "
            "(stabilizationWindowSeconds)."}),
       own({"window_down",
            &S::window_down,
            {.range = not_negative()},
-           "Replicas are removed only as far as no look within this time asked for more."}),
+           "Replicas are removed only as far as no check within this time asked for more."}),
       own(rates_key("up", &S::up, "4 replicas or 100 % in 15 s",
-                    "How fast replicas may be added: [[autoscaler.up]]. Of several rules the one "
-                    "that allows most holds.")),
+                    "How fast replicas may be added: [[autoscaler.up]]. The most permissive of "
+                    "several rules applies.")),
       own(rates_key("down", &S::down, "100 % in 15 s",
                     "How fast replicas may be removed: [[autoscaler.down]].")),
       own({"polling_interval",
            &S::polling_interval,
            {.range = at_least(1e-3, "must be at least 1 ms")},
-           "Time between two looks at whether replicas sleep or wake."}),
+           "Interval between checks whether replicas sleep or wake."}),
       own({"activation",
            &S::activation,
            {.range = not_negative()},
@@ -213,27 +210,23 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
       own({"cooldown",
            &S::cooldown,
            {.range = not_negative()},
-           "With min = 0, how long the metric has been at activation or below when the last "
-           "replica is "
-           "sent to sleep."}),
+           "With min = 0: how long the metric must be at activation or below before the last "
+           "replica is put to sleep."}),
       own({"capacity",
            &S::capacity,
            {.range = above(0, "must be above 0"), .fallback = "required with policy planner"},
-           "Tokens a second that one replica takes within its targets, as a load test or foretoken "
-           "plan "
-           "--max-load finds: of prompts where it prefills, of answers where it decodes, of both "
-           "where "
-           "it does both."}),
+           "Tokens per second that one replica sustains within its targets, as a load test or "
+           "foretoken plan --max-load finds: prompt tokens where it prefills, output tokens where "
+           "it decodes, both where it does both."}),
       own({"prediction",
            &S::prediction,
            {},
-           "Load of the next interval: constant (that of the last) or trend (the line through the "
-           "last "
-           "ones drawn on)."}),
+           "Predicted load of the next interval: constant (that of the last) or trend (linear "
+           "extrapolation of the last ones)."}),
       own({"history",
            &S::history,
            {.range = at_least(2), .unit = "looks"},
-           "Looks that the trend goes through."}),
+           "Checks that the trend is fitted to."}),
   };
   return keys;
 }

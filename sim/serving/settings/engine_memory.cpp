@@ -23,8 +23,8 @@ const Keys<EngineMemory>& engine_memory_keys() {
       {"block_tokens",
        &S::block_tokens,
        {.range = count(), .unit = "tokens"},
-       "Tokens of a KV block, the unit in which the cache is handed out and prefixes are shared. "
-       "Larger blocks waste more of the last one and match prefixes more coarsely."},
+       "Tokens of a KV block, the unit of allocation and of prefix sharing. Larger blocks waste "
+       "more of the last one and match prefixes more coarsely."},
       {"memory_rule",
        &S::memory_rule,
        {},
@@ -40,8 +40,8 @@ const Keys<EngineMemory>& engine_memory_keys() {
       {"graphs_in_share",
        &S::graphs_in_share,
        {.quiet = true},
-       "Whether CUDA graphs are paid for out of the share (vLLM since 0.21) or captured outside of "
-       "it. Only with memory_rule = \"of_total\"."},
+       "Whether CUDA graphs count towards the share (vLLM since 0.21) or not. Only with "
+       "memory_rule = \"of_total\"."},
       {"kv_blocks",
        &S::kv_blocks,
        {.range = at_least(0, "must be at least 1 (or 0: from memory)"), .unit = "blocks"},
@@ -50,7 +50,7 @@ const Keys<EngineMemory>& engine_memory_keys() {
       {"prefix_caching",
        &S::prefix_caching,
        {},
-       "Whether prompts that begin alike share KV blocks instead of computing them again. Takes "
+       "Whether prompts with a common prefix share KV blocks instead of recomputing them. Takes "
        "effect with sessions, shared system prompts, or traces that hold prefix hashes."},
       {{.name = "host_kv",
         .type = "size",
@@ -63,10 +63,9 @@ const Keys<EngineMemory>& engine_memory_keys() {
        read_host_kv,
        [](const S& memory) -> std::optional<Value> { return exact_text(memory.host_kv); },
        true},
-      Key<S>(
-          "host_copies", &S::host_copies, {},
-          "How a step proceeds while KV blocks come from the host: before waits for all of them, "
-          "layer_wise starts each layer when its own blocks are there.")
+      Key<S>("host_copies", &S::host_copies, {},
+             "How a step proceeds while KV blocks are copied from the host: before waits for all "
+             "of them, layer_wise starts each layer when its own blocks have arrived.")
           .written_if([](const S& memory) { return memory.host_kv > Bytes(0.0); }),
       {"preemption",
        &S::preemption,

@@ -11,12 +11,12 @@ const Keys<QueueClass>& queue_class_keys() {
       {"priority",
        &S::priority,
        {.required = true},
-       "Whose requests: their priority, of [[workload.priorities]] or [[workload.classes]]."},
+       "Priority of these requests, from [[workload.priorities]] or [[workload.classes]]."},
       {"queue_max",
        &S::queue_max,
        {.range = at_least(0), .unit = "requests", .required = true},
-       "Requests of this priority that may wait at the gateway; the next one is rejected. 0: none, "
-       "they are the first to go when replicas are full."},
+       "Requests of this priority that may wait at the gateway; further ones are rejected. 0: "
+       "none, they are rejected first when replicas are full."},
   };
   return keys;
 }
@@ -27,21 +27,20 @@ const Keys<TenantLimit>& tenant_limit_keys() {
       {"tenant",
        &S::tenant,
        {.required = true},
-       "Whose requests: a tenant of [[workload.classes]]."},
+       "Tenant of these requests, from [[workload.classes]]."},
       {"request_rate",
        &S::request_rate,
        {.range = above(0, "must be above 0")},
-       "Requests a second that the tenant may send on average; more are rejected."},
+       "Requests per second that the tenant may send on average; more are rejected."},
       {"token_rate",
        &S::token_rate,
        {.range = above(0, "must be above 0")},
-       "Tokens a second, of prompts and answers, that the tenant may ask for on average."},
+       "Prompt and output tokens per second that the tenant may ask for on average."},
       {"burst",
        &S::burst,
        {.range = not_negative()},
-       "How much may come at once after a pause: what the rates bring in this time. 60 s is a "
-       "limit "
-       "per minute."},
+       "Burst allowed after a pause: what the rates allow in this time. 60 s is a limit per "
+       "minute."},
   };
   return keys;
 }
@@ -50,8 +49,8 @@ Key<FrontEndSettings> classes_key() {
   using S = QueueClass;
   return {{.name = "classes",
            .type = "list of tables",
-           .fallback = "not set (the queue is for all)",
-           .meaning = "How many of single priorities may wait: [[front_end.classes]]."},
+           .fallback = "not set (one queue for all)",
+           .meaning = "Queue limits of single priorities: [[front_end.classes]]."},
           [](TableReader& table, FrontEndSettings& settings) {
             settings.classes =
                 read_list(table, "classes", queue_class_keys(),
@@ -72,7 +71,7 @@ Key<FrontEndSettings> tenants_key() {
       {.name = "tenants",
        .type = "list of tables",
        .fallback = "not set (no limits)",
-       .meaning = "What single tenants may send: [[front_end.tenants]]."},
+       .meaning = "Rate limits of single tenants: [[front_end.tenants]]."},
       [](TableReader& table, FrontEndSettings& settings) {
         settings.tenants = read_list(
             table, "tenants", tenant_limit_keys(),
@@ -100,8 +99,8 @@ const Keys<FrontEndSettings>& front_end_keys() {
       {"status_interval",
        &S::status_interval,
        {.range = not_negative()},
-       "How often the router asks the replicas for their load. Between two answers it decides on "
-       "stale figures, as a gateway that polls metrics does; at 0 it always knows the present."},
+       "Interval at which the router polls the replicas' load. In between it decides on stale "
+       "figures, like a gateway that polls metrics; at 0 they are always current."},
       {"outstanding_max",
        &S::outstanding_max,
        {.range = at_least(0, "must be at least 1 (or 0: no limit)"), .unit = "requests"},
@@ -110,8 +109,8 @@ const Keys<FrontEndSettings>& front_end_keys() {
       {"attempts_max",
        &S::attempts_max,
        {.range = count(), .unit = "attempts"},
-       "How often a request is tried when replicas fail under it, the first attempt included; "
-       "after the last one it counts as failed. 1: no retries."},
+       "Attempts at a request when replicas fail, the first included; after the last one it counts "
+       "as failed. 1: no retries."},
       {"retry_delay",
        &S::retry_delay,
        {.range = not_negative()},
@@ -120,12 +119,12 @@ const Keys<FrontEndSettings>& front_end_keys() {
       {"queue_max",
        &S::queue_max,
        {.range = not_negative(), .unit = "requests", .quiet = true},
-       "Requests that wait at the gateway while every replica holds outstanding_max, the most "
-       "urgent first. When it is full the least urgent are rejected. 0: none waits."},
+       "Requests that may wait at the gateway while every replica holds outstanding_max, most "
+       "urgent first. When it is full, the least urgent are rejected. 0: none."},
       {"queue_order",
        &S::queue_order,
        {.quiet = true},
-       "Who of one priority goes first: the first to come, or one tenant after the other."},
+       "Order within a priority: by arrival, or tenants in turn."},
       classes_key(),
       tenants_key(),
   };

@@ -32,8 +32,8 @@ const Keys<HostSettings>& host_keys() {
       {"host_time",
        &S::gap,
        {.range = not_negative()},
-       "CPU time after every step during which the GPU idles, whatever else is hidden. Use it "
-       "alone where only one figure per step is known."},
+       "CPU time after every step during which the GPU idles, whatever else is hidden. Use only "
+       "this key if only one figure per step is known."},
       {"host_step",
        &S::step,
        {.range = not_negative(), .quiet = true},
@@ -69,13 +69,13 @@ const Keys<HostSettings>& host_keys() {
        &S::first_use,
        {.range = not_negative(), .quiet = true},
        "CPU time of a replica's first step with at least host_first_use_tokens new tokens: kernels "
-       "that are compiled, tuned or downloaded when they are first needed. Everybody waits for it. "
-       "A warm-up before the load hides it, and most servers have one."},
+       "that are compiled, tuned or downloaded when they are first needed. All requests wait for "
+       "it. A warm-up before the load hides it, and most servers have one."},
       {"host_first_use_tokens",
        &S::first_use_tokens,
        {.range = not_negative(), .quiet = true},
-       "New tokens of a step from which on it needs those kernels: full chunks of prompts, say, "
-       "where the warm-up had short ones. 0: the first step of all."},
+       "New tokens of a step from which it needs those kernels, such as full prompt chunks after a "
+       "warm-up with short prompts. 0: the very first step."},
       {"front_end_request",
        &S::front_end_request,
        {.range = not_negative(), .quiet = true},
@@ -92,9 +92,7 @@ const Keys<HostSettings>& host_keys() {
        "network. Adds to latency, never to throughput."},
       {"host_speed",
        &S::speed,
-       {.range = above(0,
-                       "is how fast the CPU is, as a multiple of the one the times are of: above "
-                       "0"),
+       {.range = above(0, "is the CPU's speed as a multiple of the reference CPU's: above 0"),
         .unit = "times the reference CPU",
         .quiet = true},
        "Speed of the CPU relative to the one that the host_* times were measured on; 2 halves them "
@@ -107,10 +105,10 @@ const Keys<HostSettings>& host_keys() {
       {"pipeline_fill",
        &S::pipeline_fill,
        {.quiet = true},
-       "When the engine looks for the next step of a pipeline with room for one. any_time: "
-       "whenever somebody can run. in_turn: when a step has begun, and if nobody can run then, "
-       "after the oldest step in flight, as vLLM, SGLang and TensorRT-LLM do: sequences that come "
-       "together stay in one batch, and stages idle."},
+       "When the engine schedules the next step of a pipeline with room for one. any_time: "
+       "whenever a sequence can run. in_turn: when a step has begun and, if no sequence can run "
+       "then, after the oldest step in flight, as vLLM, SGLang and TensorRT-LLM do: sequences that "
+       "arrive together stay in one batch, and stages idle."},
       {"cuda_graph_sizes",
        &S::cuda_graph_sizes,
        {.range = at_least(1, "are tokens of a step: each at least 1"),
@@ -118,7 +116,7 @@ const Keys<HostSettings>& host_keys() {
         .fallback = "[] (no graphs)",
         .quiet = true},
        "Step sizes for which the engine captures a CUDA graph. A decode step runs as the next "
-       "larger graph, its padding included; one beyond the largest launches its kernels singly."},
+       "larger graph, padding included; one beyond the largest launches its kernels one by one."},
       {"cuda_graph_prefill",
        &S::cuda_graph_prefill,
        {.quiet = true},

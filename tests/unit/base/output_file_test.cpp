@@ -89,10 +89,9 @@ TEST_F(OutputFiles, GoToADeviceDirectly) {
 }
 
 TEST_F(OutputFiles, TellThatTheDiskIsFull) {
-  EXPECT_THAT(
-      [] { write_file("/dev/full", "text"); },
-      ThrowsMessage<ConfigError>(HasSubstr("/dev/full: could not be written whole: No space "
-                                           "left on device")));
+  EXPECT_THAT([] { write_file("/dev/full", "text"); },
+              ThrowsMessage<ConfigError>(HasSubstr(
+                  "/dev/full: could not be written completely: No space left on device")));
 }
 
 TEST_F(OutputFiles, OfASetAppearTogetherOrNotAtAll) {
@@ -122,7 +121,7 @@ TEST_F(OutputFiles, AreNoInputs) {
   Outputs outputs({"", input});
   const auto refuses = [&](const fs::path& path) {
     EXPECT_THAT([&] { outputs.expect(path); },
-                ThrowsMessage<ConfigError>(HasSubstr("is read by this command")));
+                ThrowsMessage<ConfigError>(HasSubstr("is an input of this command")));
   };
   refuses(input);
   refuses(folder_ / "." / "scenario.toml");
@@ -146,11 +145,11 @@ TEST_F(OutputFiles, AreNamedOnce) {
 TEST_F(OutputFiles, NeedAFolder) {
   Outputs outputs;
   EXPECT_THAT([&] { outputs.expect(folder_ / "nowhere" / "a"); },
-              ThrowsMessage<ConfigError>(HasSubstr("its folder does not exist; make it first")));
+              ThrowsMessage<ConfigError>(HasSubstr("its folder does not exist; create it first")));
   EXPECT_THAT([&] { outputs.expect(folder_); },
               ThrowsMessage<ConfigError>(HasSubstr("is a folder; name a file")));
   EXPECT_THAT([&] { outputs.expect_in(file("a", "x"), {"report.json"}); },
-              ThrowsMessage<ConfigError>(HasSubstr("cannot make this folder")));
+              ThrowsMessage<ConfigError>(HasSubstr("cannot create this folder")));
 }
 
 }  // namespace

@@ -106,9 +106,9 @@ TEST(Toml, SyntaxErrorsHaveLineAndColumn) {
 }
 
 TEST(Toml, DatesAreRefused) {
-  EXPECT_THAT(
-      [] { parse_toml("day = 2024-01-01", "a.toml"); },
-      ThrowsMessage<ConfigError>("a.toml:1:7: dates and times are not used here; write a string"));
+  EXPECT_THAT([] { parse_toml("day = 2024-01-01", "a.toml"); },
+              ThrowsMessage<ConfigError>(
+                  "a.toml:1:7: dates and times are not supported here; write a string"));
 }
 
 std::string repeated(std::string_view part, int times) {

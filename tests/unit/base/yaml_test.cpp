@@ -37,13 +37,13 @@ TEST(Yaml, FollowsAnchorsAndMergeKeys) {
 
 TEST(Yaml, MistakesHaveAPlace) {
   EXPECT_THAT(message_of("a: 1\nb: [1, 2\nc: 3"), HasSubstr("t.yaml:"));
-  EXPECT_THAT(message_of("a: 1\nb: [1, 2\nc: 3"), HasSubstr("this is no YAML"));
+  EXPECT_THAT(message_of("a: 1\nb: [1, 2\nc: 3"), HasSubstr("this is not YAML"));
 }
 
 TEST(Yaml, WhatBeginsNoValueIsRefused) {
   // Each of these would be read as an empty document for ever.
   for (const char* text : {",", "\n ,\n", "a: 1\n---\n,", "}"})
-    EXPECT_THAT(message_of(text), HasSubstr("this is no YAML")) << text;
+    EXPECT_THAT(message_of(text), HasSubstr("this is not YAML")) << text;
   EXPECT_EQ(message_of("---\n---\na: 1\n---\n"), "");
 }
 

@@ -34,7 +34,7 @@ TEST(ExportNotes, SayWhatTheGatewayHasToDo) {
   const std::string apart = "[pool.p]\nrole = \"prefill\"\n[pool.d]\nrole = \"decode\"\n";
   EXPECT_THAT(notes(apart), ElementsAre(::testing::EndsWith("(Dynamo's and llm-d's do)")));
   EXPECT_THAT(notes("[deployment]\nlocal_prefill_max = 512\n" + apart),
-              ElementsAre(HasSubstr("those of up to 512 tokens to the decode servers alone")));
+              ElementsAre(HasSubstr("those of up to 512 tokens only to the decode servers")));
 }
 
 constexpr const char* two_models =

@@ -243,7 +243,7 @@ TEST(Export, SaysWhatNoFlagSays) {
   const Scenario scenario = scenario_of(std::string(cases[0].toml) + "host_step = \"2 ms\"\n");
   const LaunchedDeployment deployment = servers_of(scenario);
   ASSERT_EQ(deployment.notes.size(), 1U);
-  EXPECT_THAT(deployment.notes[0], HasSubstr("no flag of vLLM says [engine] host_step"));
+  EXPECT_THAT(deployment.notes[0], HasSubstr("vLLM has no flag for [engine] host_step"));
 }
 
 TEST(Export, TwoNodesNeedNoPodOnOne) {

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 LaunchedScenario imported(const std::string& text, const std::string& cluster = "h100-sxm-8") {
-  return launched_scenario(parse_deployment(text, "launch line", ""), "", cluster);
+  return launched_scenario(parse_deployment(text, "launch command", ""), "", cluster);
 }
 
 std::string table(const LaunchedScenario& scenario, const std::string& name) {
@@ -201,7 +201,7 @@ TEST(Import, TheImagesVersionIsTheEngines) {
   EXPECT_THAT(table(newer, "engine"), HasSubstr(R"("version":"0.32")"));
   ASSERT_EQ(newer.notes.size(), 1U);
   EXPECT_EQ(newer.notes[0],
-            "it is vLLM 0.35.0, and the preset vllm-v1 describes 0.11 to 0.32; taken as 0.32");
+            "it is vLLM 0.35.0, but the preset vllm-v1 describes 0.11 to 0.32; treated as 0.32");
 }
 
 // TensorRT-LLM's options in a file: how long prompts wait for those of other attention ranks.

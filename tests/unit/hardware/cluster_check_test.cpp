@@ -31,31 +31,32 @@ TEST(ClusterCheck, RatesThatCountBothDirectionsOrBits) {
   ClusterSpec cluster = plausible();
   cluster.node.link_bandwidth = BytesPerSecond(600e9);
   expect_only(cluster, finding(Level::error, "node.link_bandwidth",
-                               "a port of 600 GB/s, 2 times what a100-sxm has (nvlink_bandwidth = "
+                               "a port of 600 GB/s, 2 times that of a100-sxm (nvlink_bandwidth = "
                                "300 GB/s); vendors add up both directions: write one"));
   cluster.node.link_bandwidth = BytesPerSecond(2400e9);
   expect_only(cluster, finding(Level::error, "node.link_bandwidth",
-                               "a port of 2400 GB/s, 8 times what a100-sxm has (nvlink_bandwidth = "
+                               "a port of 2400 GB/s, 8 times that of a100-sxm (nvlink_bandwidth = "
                                "300 GB/s); write Gb/s if the figure is in bits"));
   cluster.node.link_bandwidth = BytesPerSecond(0.3e9);
   expect_only(cluster, finding(Level::warning, "node.link_bandwidth",
-                               "a port of 0.3 GB/s, 0.001 times what a100-sxm has "
-                               "(nvlink_bandwidth = 300 GB/s); check the number and its unit"));
+                               "a port of 0.3 GB/s, 0.001 times that of a100-sxm (nvlink_bandwidth "
+                               "= 300 GB/s); check the number and its unit"));
   cluster.node.link_bandwidth = BytesPerSecond(250e9);
-  expect_only(cluster, finding(Level::note, "node.link_bandwidth",
-                               "a port of 250 GB/s, 0.833 times what a100-sxm has "
-                               "(nvlink_bandwidth = 300 GB/s)"));
+  expect_only(
+      cluster,
+      finding(Level::note, "node.link_bandwidth",
+              "a port of 250 GB/s, 0.833 times that of a100-sxm (nvlink_bandwidth = 300 GB/s)"));
 }
 
 TEST(ClusterCheck, WiresCarryNoMoreThanTheGpuHas) {
   ClusterSpec cluster = plausible();
   cluster.node.link = NodeLink::pairwise;
   cluster.node.link_bandwidth = BytesPerSecond(100e9);
-  expect_only(cluster,
-              finding(Level::error, "node.link_bandwidth",
-                      "7 wire(s) of a GPU carry 700 GB/s, 2.33 times what a100-sxm has "
-                      "(nvlink_bandwidth = 300 GB/s); check the number and its unit, or the GPU's "
-                      "file"));
+  expect_only(
+      cluster,
+      finding(Level::error, "node.link_bandwidth",
+              "7 link(s) of a GPU carry 700 GB/s, 2.33 times that of a100-sxm (nvlink_bandwidth = "
+              "300 GB/s); check the number and its unit, or the GPU's file"));
 }
 
 TEST(ClusterCheck, AGpuWithoutAWire) {
@@ -64,26 +65,27 @@ TEST(ClusterCheck, AGpuWithoutAWire) {
   EXPECT_THAT(
       check_cluster(cluster),
       testing::Contains(finding(Level::warning, "node.pairs",
-                                "GPU 7 is joined to none; it reaches the others over PCIe only")));
+                                "GPU 7 has no link; it reaches the others over PCIe only")));
 }
 
 TEST(ClusterCheck, NetworkCardsAreSoldAtCertainRates) {
   ClusterSpec cluster = plausible();
   cluster.node.nic_bandwidth = BytesPerSecond(400e9);
   expect_only(cluster, finding(Level::error, "node.nic_bandwidth",
-                               "400 GB/s is no rate of a network card, but 400 Gb/s is (bits, not "
-                               "bytes): check the unit"));
+                               "400 GB/s is not a rate of network cards, but 400 Gb/s is (bits, "
+                               "not bytes): check the unit"));
   cluster.node.nic_bandwidth = BytesPerSecond(25e6);
   expect_only(cluster, finding(Level::error, "node.nic_bandwidth",
-                               "0.025 GB/s is no rate of a network card, but 200 Gb/s is (1,000 "
+                               "0.025 GB/s is not a rate of network cards, but 200 Gb/s is (1,000 "
                                "times more): check the unit"));
   cluster.node.nic_bandwidth = BytesPerSecond(100e9);
   expect_only(cluster, finding(Level::warning, "node.nic_bandwidth",
                                "100 GB/s is more than a100-sxm's PCIe carries (31.5 GB/s); a card "
                                "of 100 Gb/s is written \"100 Gb/s\""));
   cluster.node.nic_bandwidth = BytesPerSecond(20e9);
-  expect_only(cluster, finding(Level::note, "node.nic_bandwidth",
-                               "20 GB/s (160 Gb/s) is no rate that network cards are sold with"));
+  expect_only(cluster,
+              finding(Level::note, "node.nic_bandwidth",
+                      "20 GB/s (160 Gb/s) is not a rate that network cards are sold with"));
 }
 
 TEST(ClusterCheck, CardsThatDoNotDivideOverTheGpus) {
@@ -94,7 +96,7 @@ TEST(ClusterCheck, CardsThatDoNotDivideOverTheGpus) {
                                "not"));
   cluster.node.nics = 24;
   expect_only(cluster, finding(Level::warning, "node.nics",
-                               "24 cards for 8 GPUs; nodes have at most two a GPU"));
+                               "24 cards for 8 GPUs; nodes have at most two per GPU"));
 }
 
 TEST(ClusterCheck, Latencies) {
@@ -117,12 +119,14 @@ TEST(ClusterCheck, Latencies) {
 TEST(ClusterCheck, Efficiencies) {
   ClusterSpec cluster = plausible();
   cluster.node.nic_efficiency = 1;
-  expect_only(cluster, finding(Level::note, "node.nic_efficiency",
-                               "is 1: the wire's rate taken as payload; large transfers reach 0.6 "
-                               "to 0.95 of it"));
+  expect_only(
+      cluster,
+      finding(Level::note, "node.nic_efficiency",
+              "is 1: payload at the link's full rate; large transfers reach 0.6 to 0.95 of it"));
   cluster.node.nic_efficiency = 0.09;
-  expect_only(cluster, finding(Level::warning, "node.nic_efficiency",
-                               "0.09 is little; large transfers reach 0.6 to 0.95 of the wire"));
+  expect_only(cluster,
+              finding(Level::warning, "node.nic_efficiency",
+                      "0.09 is low; large transfers reach 0.6 to 0.95 of the link's rate"));
 }
 
 TEST(ClusterCheck, WhatTheFabricKeepsBack) {
@@ -136,7 +140,7 @@ TEST(ClusterCheck, WhatTheFabricKeepsBack) {
       check_cluster(cluster),
       testing::ElementsAre(
           finding(Level::warning, "fabric.oversubscription",
-                  "16 to 1; clusters for models are built with 1 to 4"),
+                  "16 to 1; AI clusters are built with 1 to 4"),
           finding(Level::warning, "fabric.kind",
                   "fat_tree carries 115 GB/s between the halves of the cluster, 12.8 times less "
                   "than their network cards send"),
@@ -144,8 +148,7 @@ TEST(ClusterCheck, WhatTheFabricKeepsBack) {
   cluster.fabric.nodes_per_leaf = 16;
   cluster.fabric.oversubscription = 2;
   expect_only(cluster, finding(Level::note, "fabric.nodes_per_leaf",
-                               "all 16 node(s) stand on one leaf of 16: nothing crosses the "
-                               "spine"));
+                               "all 16 node(s) are on one leaf of 16: nothing crosses the spine"));
 }
 
 TEST(ClusterCheck, ASharedBridgeSlowerThanOneOfItsGpus) {

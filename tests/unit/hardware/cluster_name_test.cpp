@@ -100,19 +100,20 @@ TEST(ClusterName, AnUnknownGpuWithCounts) {
 TEST(ClusterName, NoNameAtAll) {
   expect_error("h10", HasSubstr("chat.toml:4:1: unknown cluster 'h10'; did you mean "
                                 "'h100-sxm-8'? Known: a100-pcie-8"));
-  expect_error(
-      "h10", testing::EndsWith(", or any <gpu>-<GPUs a node>[x<nodes>], or a path to a TOML file"));
+  expect_error("h10", testing::EndsWith(
+                          ", or any <gpu>-<GPUs per node>[x<nodes>], or a path to a TOML file"));
   expect_error("", HasSubstr("unknown cluster ''"));
 }
 
 TEST(ClusterName, WhatFollowsTheGpuMustBeCounts) {
   for (const char* tail : {"", "8y", "x4", "8x", "8x4x2", "-8", "+8", "8 x 4", "8X4"}) {
     const std::string name = fmt::format("h200-sxm-{}", tail);
-    expect_error(name.c_str(),
-                 fmt::format("chat.toml:4:1: cluster '{}': after 'h200-sxm-' comes the number of "
-                             "GPUs a node, then 'x' and the number of nodes if there are several: "
-                             "h200-sxm-8 or h200-sxm-8x4",
-                             name));
+    expect_error(
+        name.c_str(),
+        fmt::format(
+            "chat.toml:4:1: cluster '{}': after 'h200-sxm-' comes the number of GPUs per node, "
+            "then 'x' and the number of nodes if there are several: h200-sxm-8 or h200-sxm-8x4",
+            name));
   }
 }
 

@@ -173,26 +173,26 @@ TEST(ClusterRead, PairsThatLeaveSomeoneOutNeedPcie) {
   EXPECT_EQ(node.pcie_bandwidth, BytesPerSecond(31.5e9));  // the GPU's
   EXPECT_EQ(node.pcie_efficiency, 0.7);
   expect_error(node_with(pairs),
-               "rack.toml:3:2: node.pcie_latency: is missing: no wire joins GPUs 0 and 2, nor one "
-               "GPU between them, so they talk over PCIe");
+               "rack.toml:3:2: node.pcie_latency: is missing: GPUs 0 and 2 are joined neither "
+               "directly nor via one GPU, so they communicate over PCIe");
 }
 
 TEST(ClusterRead, PairsThatAreNone) {
   for (const char* pair : {"0-4", "1-1", "1", "a-b", "0-1-2", "", "0 - 1", "-1-2"}) {
-    expect_error(
-        node_with(fmt::format("link = \"pairwise\"\nlink_latency = \"2 us\"\n"
-                              "link_bandwidth = \"25 GB/s\"\npairs = [\"{}\"]\n",
-                              pair)),
-        fmt::format("rack.toml:8:1: node.pairs: '{}' names no two GPUs of the node; write \"0-1\" "
-                    "with numbers from 0 to 3",
-                    pair));
+    expect_error(node_with(fmt::format("link = \"pairwise\"\nlink_latency = \"2 us\"\n"
+                                       "link_bandwidth = \"25 GB/s\"\npairs = [\"{}\"]\n",
+                                       pair)),
+                 fmt::format("rack.toml:8:1: node.pairs: '{}' does not name two GPUs of the node; "
+                             "write \"0-1\" with numbers from 0 to 3",
+                             pair));
   }
 }
 
 TEST(ClusterRead, PairsWithoutARateOrALinkToUseIt) {
-  expect_error(node_with("link = \"pairwise\"\nlink_latency = \"2 us\"\npairs = [\"0-1\", \"1-2\", "
-                         "\"2-3\", \"3-0\"]\n"),
-               "rack.toml:3:2: node.link_bandwidth: is missing; give one wire's, in one direction");
+  expect_error(
+      node_with("link = \"pairwise\"\nlink_latency = \"2 us\"\npairs = [\"0-1\", \"1-2\", "
+                "\"2-3\", \"3-0\"]\n"),
+      "rack.toml:3:2: node.link_bandwidth: is missing; give that of one link, in one direction");
   expect_error(node_with("link = \"nvswitch\"\nlink_latency = \"2 us\"\npairs = [\"0-1\"]\n"),
                HasSubstr("rack.toml:7:1: node.pairs: is for link = \"pairwise\" only"));
 }
@@ -228,8 +228,7 @@ TEST(ClusterRead, WhatAPcieTreeDoesNotHave) {
                "rack.toml:7:1: node.nics_at: \"gpu\" is for GPUs with NVLink; write \"switch\" or "
                "\"host\"");
   expect_error(node_with(pcie + "nics_at = \"switch\"\n"),
-               "rack.toml:7:1: node.nics_at: is \"switch\", but gpus_per_switch says that there is "
-               "none");
+               "rack.toml:7:1: node.nics_at: is \"switch\", but gpus_per_switch defines none");
   expect_error(node_with(pcie + "socket_bandwidth = \"40 GB/s\"\n"),
                "rack.toml:7:1: node.socket_bandwidth: is for nodes with several sockets only");
   expect_error(node_with(pcie + "pcie_latency = \"4 us\"\n"),
@@ -355,8 +354,8 @@ TEST(ClusterRead, APcieTreeIsTheWayToTheHost) {
             "link_latency = \"1 us\"\nhost_link_bandwidth = \"9 GB/s\"\n");
       },
       ThrowsMessage<ConfigError>(
-          HasSubstr("host_link_bandwidth: is for nodes whose GPUs have a link of their own to "
-                    "the host only; here copies take the PCIe tree")));
+          HasSubstr("host_link_bandwidth: is for nodes whose GPUs have their own link to the host "
+                    "only; here copies take the PCIe tree")));
 }
 
 }  // namespace

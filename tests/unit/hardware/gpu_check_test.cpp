@@ -77,10 +77,11 @@ TEST(GpuCheck, L2SlowerThanDram) {
 }
 
 TEST(GpuCheck, Fp8SlowerThanBf16) {
-  EXPECT_THAT(check_changed([](GpuSpec& g) { tensor(g, DType::fp8) = 2048; }),
-              finding(Level::warning, "tensor_ops_per_cycle_sm.fp8",
-                      "2048 a cycle is below bf16's 4096; check that both are dense and a cycle a "
-                      "SM"));
+  EXPECT_THAT(
+      check_changed([](GpuSpec& g) { tensor(g, DType::fp8) = 2048; }),
+      finding(
+          Level::warning, "tensor_ops_per_cycle_sm.fp8",
+          "2048 per cycle is below bf16's 4096; check that both are dense and per cycle and SM"));
 }
 
 TEST(GpuCheck, NoBf16) {
@@ -93,7 +94,7 @@ TEST(GpuCheck, AFormatTheArchitectureLacks) {
   EXPECT_THAT(check_changed([](GpuSpec& g) { tensor(g, DType::nvfp4) = 16384; }),
               finding(Level::warning, "tensor_ops_per_cycle_sm.nvfp4",
                       "compute capability 9.0 has no nvfp4 tensor path, which came with 10.0 "
-                      "(Blackwell); leave the rate out or raise compute_capability"));
+                      "(Blackwell); omit the rate or raise compute_capability"));
 }
 
 TEST(GpuCheck, ATensorRateThatIsNoPowerOfTwo) {
@@ -115,7 +116,7 @@ TEST(GpuCheck, RatiosFindWhatNoSingleFigureShows) {
   // 989 TFLOP/s over 300 GB/s: each exists, together they do not (424 is the L40S's, the highest).
   EXPECT_THAT(check_changed([](GpuSpec& g) { g.dram_bandwidth = BytesPerSecond(300e9); }),
               finding(Level::warning, "memory.dram_bandwidth",
-                      HasSubstr("bf16 tensor rate over DRAM bandwidth: 3298 FLOP a byte")));
+                      HasSubstr("bf16 tensor rate over DRAM bandwidth: 3298 FLOP per byte")));
   EXPECT_THAT(check_changed([](GpuSpec& g) { g.power = Watts(72); }),
               finding(Level::warning, "power", HasSubstr("bf16 tensor rate over power")));
   EXPECT_THAT(check_changed([](GpuSpec& g) { g.memory_capacity = Bytes(24e9); }),
@@ -123,17 +124,16 @@ TEST(GpuCheck, RatiosFindWhatNoSingleFigureShows) {
 }
 
 TEST(GpuCheck, NvlinkSlowerThanPcie) {
-  EXPECT_THAT(
-      check_changed([](GpuSpec& g) { g.nvlink_bandwidth = BytesPerSecond(50e9); }),
-      finding(Level::warning, "links.nvlink_bandwidth",
-              "50 GB/s is below PCIe's 63 GB/s; give the sum over the links of one GPU, one "
-              "direction, or leave it out"));
+  EXPECT_THAT(check_changed([](GpuSpec& g) { g.nvlink_bandwidth = BytesPerSecond(50e9); }),
+              finding(Level::warning, "links.nvlink_bandwidth",
+                      "50 GB/s is below PCIe's 63 GB/s; give the sum over the links of one GPU, "
+                      "one direction, or omit it"));
 }
 
 TEST(GpuCheck, ResidencyLimits) {
   EXPECT_THAT(
       check_changed([](GpuSpec& g) { g.threads_sm = 2000; }),
-      finding(Level::error, "sm.threads", "2000 is no multiple of the 32 threads of a warp"));
+      finding(Level::error, "sm.threads", "2000 is not a multiple of the 32 threads of a warp"));
   EXPECT_THAT(check_changed([](GpuSpec& g) { g.ctas_sm = 128; }),
               finding(Level::error, "sm.ctas",
                       "128 CTAs do not fit 2048 resident threads, a CTA having at least 32"));

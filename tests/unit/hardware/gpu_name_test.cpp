@@ -42,8 +42,9 @@ TEST(GpuName, FormFactorAndVendorMayBeLeftOut) {
 
 TEST(GpuName, SeveralAreListed) {
   EXPECT_THAT(gpus_called("A100 80GB"), ElementsAre("a100-pcie", "a100-sxm"));
-  EXPECT_EQ(mistake("A100 80GB", false), "\"A100 80GB\" may be a100-pcie or a100-sxm; say which");
-  EXPECT_EQ(mistake("A100-8", true), "\"A100\" may be a100-pcie or a100-sxm; say which");
+  EXPECT_EQ(mistake("A100 80GB", false),
+            "\"A100 80GB\" may be a100-pcie or a100-sxm; specify which");
+  EXPECT_EQ(mistake("A100-8", true), "\"A100\" may be a100-pcie or a100-sxm; specify which");
 }
 
 // What is no part of any name is a slip or another product, never passed over.

@@ -126,10 +126,10 @@ TEST(GpuRead, ValuesMustBePositive) {
 }
 
 TEST(GpuRead, ATensorTableWithoutAnyFormat) {
-  expect_mistake("bf16 = 4096\nfp8 = 8192\n", "",
-                 "x1.toml:18:2: tensor_ops_per_cycle_sm.bf16: is missing, and so is every other "
-                 "format; give the operations a cycle a SM of each format that the tensor cores "
-                 "have, a multiply-add counting as 2");
+  expect_mistake(
+      "bf16 = 4096\nfp8 = 8192\n", "",
+      "x1.toml:18:2: tensor_ops_per_cycle_sm.bf16: is missing, and so is every other format; give "
+      "the operations per cycle and SM of each tensor-core format, a multiply-add counting as 2");
 }
 
 TEST(GpuRead, ComputeCapabilityIsMajorDotMinor) {

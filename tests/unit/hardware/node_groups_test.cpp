@@ -49,7 +49,7 @@ TEST(NodeGroups, AreNeverOfThemselves) {
     FAIL() << "was read";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("own.toml:3:"));
-    EXPECT_THAT(error.what(), HasSubstr("consists of groups itself; name a cluster whose nodes"));
+    EXPECT_THAT(error.what(), HasSubstr("consists of groups itself; name a cluster with"));
   }
 }
 

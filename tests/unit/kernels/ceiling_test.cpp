@@ -85,9 +85,10 @@ TEST_F(CeilingTest, IsNotTheTimeToExpect) {
     static_cast<void>(Ceilings(folder_.string()).find(kernel, gpu));
     ADD_FAILURE() << "accepted";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("was trained for the time to expect, not for a "
-                                                 "ceiling; train it again: foretoken-calibrate "
-                                                 "train --family gemm_16bit --quantile 0.8"));
+    EXPECT_THAT(
+        error.what(),
+        testing::HasSubstr("was trained for the expected time, not for a ceiling; train it again: "
+                           "foretoken-calibrate train --family gemm_16bit --quantile 0.8"));
   }
   write_ceiling(*family_of(kernel, gpu), 0, 0.8);
   EXPECT_THROW(TrainedFamilies(folder_.string()).find(*family_of(kernel, gpu)), ConfigError);

@@ -83,9 +83,8 @@ TEST(ExpertHistogram, DistinctExpertsHaveAFloor) {
     draw_histogram({64, 8, 32, 0.2, HistogramMode::topk_distinct}, random);
     FAIL() << "no error";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("balancedness 0.2 cannot be reached with 8 distinct experts of 64 a "
-                          "token: it is at least 0.500"));
+    EXPECT_THAT(error.what(), HasSubstr("balancedness 0.2 cannot be reached with 8 distinct "
+                                        "experts of 64 per token: it is at least 0.500"));
   }
 }
 

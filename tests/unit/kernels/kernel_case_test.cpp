@@ -55,7 +55,7 @@ TEST(KernelCase, RecognisesSourcesByTheNamesOfDatasets) {
   EXPECT_EQ(source("vllm_default").implementation.source, KernelSource::automatic);
   EXPECT_EQ(source("vllm_default").note, "");
   EXPECT_EQ(source("my_kernel").note,
-            "kernel_source 'my_kernel' is not known: priced as the framework's own choice");
+            "unknown kernel_source 'my_kernel': priced as the framework's own choice");
 }
 
 TEST(KernelCase, Attention) {
@@ -241,8 +241,8 @@ TEST(KernelCase, AttentionMistakes) {
   EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 3, "query_tokens": [1, 2],
                                "context_tokens": [4])"),
             "cases.jsonl:3: attention.kv_heads: must divide query_heads (8)\n"
-            "cases.jsonl:3: attention.query_tokens: needs one number a sequence, as "
-            "context_tokens does; there are 2 and 1");
+            "cases.jsonl:3: attention.query_tokens: needs one number per sequence, like "
+            "context_tokens; there are 2 and 1");
   EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [1, 5],
                                "context_tokens": [4, 4], "window": -1)"),
             "cases.jsonl:3: attention.window: must be from 0 (all keys) to 1000000000\n"
@@ -254,8 +254,8 @@ TEST(KernelCase, AttentionMistakes) {
             "1000000000");
   EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [],
                                "context_tokens": [])"),
-            "cases.jsonl:3: attention.query_tokens: needs one number a sequence, as "
-            "context_tokens does; there are 0 and 0");
+            "cases.jsonl:3: attention.query_tokens: needs one number per sequence, like "
+            "context_tokens; there are 0 and 0");
   // A size that is wrong itself makes no second message about what it should divide.
   EXPECT_EQ(attention_error(R"("query_heads": -8, "kv_heads": 3, "query_tokens": [1],
                                "context_tokens": [4])"),
@@ -272,8 +272,9 @@ TEST(KernelCase, FusedMoeMistakes) {
             "cases.jsonl:3: fused_moe.tp: must divide intermediate (30)\n"
             "cases.jsonl:3: fused_moe.ep: must divide experts (8)");
   const std::string fine = R"("experts": 3, "topk": 2, "intermediate": 32, )";
-  EXPECT_EQ(moe_error(fine + R"("histogram": [8, 0])"),
-            "cases.jsonl:3: fused_moe.histogram: needs one count an expert: 2 given, experts is 3");
+  EXPECT_EQ(
+      moe_error(fine + R"("histogram": [8, 0])"),
+      "cases.jsonl:3: fused_moe.histogram: needs one count per expert: 2 given, experts is 3");
   EXPECT_EQ(moe_error(fine + R"("routing": [8, 0, 1])"),
             "cases.jsonl:3: fused_moe.routing: adds up to 9, but tokens x topk is 8");
   EXPECT_EQ(moe_error(fine + R"("routing": [9, 0, -1])"),

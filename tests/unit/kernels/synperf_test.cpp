@@ -188,18 +188,17 @@ TEST_F(AdaptedSynPerfTest, TakesTheNamedFilesAndNoOthers) {
 
 TEST_F(AdaptedSynPerfTest, RefusesAnotherGpus) {
   write("a100-sxm");
-  EXPECT_THAT(message(),
-              testing::HasSubstr("corrects the prices of 'a100-sxm', but stands beside " +
-                                 my_gpu_.file + ", which describes 'h100-sxm'"));
+  EXPECT_THAT(message(), testing::HasSubstr("corrects the prices of 'a100-sxm', but is next to " +
+                                            my_gpu_.file + ", which describes 'h100-sxm'"));
 }
 
 TEST_F(AdaptedSynPerfTest, RefusesOneOfOtherNetworks) {
   write_artifact_for(family_, {0.5F});  // trained again
-  EXPECT_THAT(message(), testing::HasSubstr(path_ +
-                                            ": corrects other networks of 'gemm_16bit' "
-                                            "than this program has; adapt again: "
-                                            "foretoken-calibrate adapt --gpu " +
-                                            my_gpu_.file));
+  EXPECT_THAT(message(),
+              testing::HasSubstr(path_ +
+                                 ": corrects networks of 'gemm_16bit' other than this program's; "
+                                 "adapt again: foretoken-calibrate adapt --gpu " +
+                                 my_gpu_.file));
 }
 
 TEST_F(SynPerfTest, KnowsNoCollectives) {

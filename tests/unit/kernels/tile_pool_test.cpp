@@ -124,14 +124,14 @@ TEST_F(Pool, SaysWhatIsWrongWithAFile) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message("[]"), HasSubstr("is no pool of tiles"));
+  EXPECT_THAT(message("[]"), HasSubstr("is not a pool of tiles"));
   EXPECT_THAT(message(R"({"format": "other"})"), HasSubstr("foretoken-tune export --as pool"));
   const std::string head = R"({"format": "foretoken tile pool 1", "kernel": "k", "gpu": "g",)"
                            R"( "dtype": "bf16", "shapes": [{"m": 1, "n": 2, "k": 3}], "tiles": [)";
   EXPECT_THAT(message(head + "]}"), HasSubstr("tiles"));
   const std::string tile = R"({"m": 64, "n": 64, "k": 64, "warps": 4, "stages": 3, "group_m": 1, )";
   EXPECT_THAT(message(head + tile + R"("split_k": 1, "times_us": [1, 2]}]})"),
-              HasSubstr("needs a time a shape"));
+              HasSubstr("needs one time per shape"));
   EXPECT_THAT(message(head + tile + R"("split_k": 0, "times_us": [-1]}]})"),
               testing::AllOf(HasSubstr("split_k"), HasSubstr("must be above 0")));
   EXPECT_THAT(message(head + tile + R"("split": 1, "times_us": [1]}]})"), HasSubstr("split_k"));

@@ -52,7 +52,7 @@ TEST(TritonBlas, OthersPriceTheRest) {
       [&] {
         (void)tritonblas({{"others", "none"}})->predict(norm, gpu);
       },
-      ThrowsMessage<PredictionError>(HasSubstr("tritonblas prices matrix products")));
+      ThrowsMessage<PredictionError>(HasSubstr("tritonblas prices GEMMs only")));
 }
 
 TEST(TritonBlas, MistakesNameWhatIsKnown) {

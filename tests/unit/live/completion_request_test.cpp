@@ -93,10 +93,10 @@ TEST(CompletionRequest, MistakesAreNamed) {
   EXPECT_EQ(why_refused(R"({"prompt": "x", "min_tokens": 3, "max_tokens": 2})"),
             "min_tokens: must not be greater than max_tokens");
   EXPECT_EQ(why_refused(R"({"prompt": "x", "n": 2})"), "n: must be an integer from 1 to 1");
-  EXPECT_EQ(why_refused(R"({"prompt": [1, "a"]})"), "prompt: token 1 is no integer");
-  EXPECT_EQ(why_refused(R"({"prompt": []})"), "prompt: holds no tokens");
+  EXPECT_EQ(why_refused(R"({"prompt": [1, "a"]})"), "prompt: token 1 is not an integer");
+  EXPECT_EQ(why_refused(R"({"prompt": []})"), "prompt: must not be empty");
   EXPECT_EQ(why_refused(R"({"prompt": ["a", "b"]})"),
-            "prompt: several prompts in one request are not served; send one each");
+            "prompt: one request takes one prompt; send several separately");
   EXPECT_EQ(why_refused("{}"), "prompt: is missing; give a string or a list of token ids");
   EXPECT_EQ(why_refused("[]"), "body: must be a JSON object");
   EXPECT_EQ(why_refused("{}", true), "messages: must be a list of messages");
@@ -107,7 +107,7 @@ TEST(CompletionRequest, MistakesAreNamed) {
       "messages: content: image_url: must have a \"url\" that is a string");
   EXPECT_EQ(
       why_refused(R"({"messages": [{"role": "user", "content": [{"type": "audio"}]}]})", true),
-      "messages: content: only parts of type text and image_url are served");
+      "messages: content: only parts of type text and image_url are supported");
 }
 
 /// A user's message of `text`, an image of the size that `told` says, and `rest`.
@@ -159,16 +159,15 @@ TEST(CompletionRequest, WhatIsWrongWithAnImageIsTold) {
     return why_refused(with_image("x", told, "", model), true);
   };
   EXPECT_EQ(why(R"({"url": "https://a/b.png"})"),
-            "messages: content: image_url: nothing is fetched; send the image as a data URL "
-            "(data:image/png;base64,...), or say its \"width\" and \"height\" in pixels beside "
+            "messages: content: image_url: URLs are not fetched; send the image as a data URL "
+            "(data:image/png;base64,...), or give its \"width\" and \"height\" in pixels next to "
             "\"url\"");
-  EXPECT_EQ(
-      why(R"({"url": "data:image/png;base64,AAAA"})"),
-      "messages: content: image_url: no size can be read of this data; send a PNG, JPEG, WebP "
-      "or GIF, or say \"width\" and \"height\" beside \"url\"");
+  EXPECT_EQ(why(R"({"url": "data:image/png;base64,AAAA"})"),
+            "messages: content: image_url: this data has no readable image size; send a PNG, JPEG, "
+            "WebP or GIF, or give \"width\" and \"height\" next to \"url\"");
   EXPECT_EQ(why(R"({"url": "data:image/png,abc"})"),
-            "messages: content: image_url: a data URL must be data:image/TYPE;base64, and base64 "
-            "behind it");
+            "messages: content: image_url: a data URL must be data:image/TYPE;base64, followed by "
+            "base64");
   EXPECT_EQ(why(R"({"url": "https://a", "width": 0, "height": 3})"),
             "messages: content: image_url: width must be an integer from 1 to 100000");
   EXPECT_EQ(why(of_280_by_140, "text-only"), "text-only is not a multimodal model");

@@ -145,11 +145,11 @@ TEST(ModelToml, ReportsAllMistakesTogether) {
 
 TEST(ModelToml, RefusesMixedUpExperts) {
   const std::string moe = "[moe]\nexperts = 4\ntopk = 8\nintermediate = 32\ndense_layers = 2\n";
-  EXPECT_THAT(mistakes(std::string(dense_text) + moe),
-              testing::UnorderedElementsAre(
-                  "12: moe.topk: 8 exceeds the 4 experts",
-                  "14: moe.dense_layers: must leave at least one of the 2 layers to the experts; "
-                  "without experts, leave [moe] out"));
+  EXPECT_THAT(
+      mistakes(std::string(dense_text) + moe),
+      testing::UnorderedElementsAre("12: moe.topk: 8 exceeds the 4 experts",
+                                    "14: moe.dense_layers: must leave at least one of the 2 layers "
+                                    "to the experts; without experts, omit [moe]"));
 }
 
 TEST(ModelToml, RefusesGroupsThatDoNotHoldATokensExperts) {
@@ -161,10 +161,9 @@ TEST(ModelToml, RefusesGroupsThatDoNotHoldATokensExperts) {
 
 TEST(ModelToml, RefusesAWidthThatNoLayerUses) {
   const std::string moe = "[moe]\nexperts = 4\ntopk = 1\nintermediate = 32\n";
-  EXPECT_THAT(
-      mistakes(std::string(dense_text) + moe),
-      testing::ElementsAre("4: intermediate: is the width of a dense MLP, and every layer has "
-                           "experts; set moe.dense_layers or leave it out"));
+  EXPECT_THAT(mistakes(std::string(dense_text) + moe),
+              testing::ElementsAre("4: intermediate: is the width of a dense MLP, and every layer "
+                                   "has experts; set moe.dense_layers or omit it"));
 }
 
 TEST(ModelToml, RefusesTwoQkNorms) {

@@ -253,9 +253,9 @@ TEST(CheckLayout, PipelineParallel) {
 }
 
 TEST(CheckLayout, ExpertParallel) {
-  EXPECT_THAT(problems("llama-3.1-8b", {.tensor = 2, .expert = 2}),
-              ElementsAre("expert_parallel = 2 needs experts, and there are none in llama-3.1-8b; "
-                          "use 1"));
+  EXPECT_THAT(
+      problems("llama-3.1-8b", {.tensor = 2, .expert = 2}),
+      ElementsAre("expert_parallel = 2 needs experts, but there are none in llama-3.1-8b; use 1"));
   EXPECT_THAT(problems("mixtral-8x7b", {.tensor = 8, .expert = 3}),
               ElementsAre("expert_parallel = 3 does not divide the 8 experts of mixtral-8x7b; use "
                           "1, 2, 4 or 8"));
@@ -352,7 +352,7 @@ TEST(KvBytes, TheLatentIsOnEveryRank) {
 
 TEST(CheckLayout, DataParallelAttentionNeedsExpertsAndSpreadsThem) {
   EXPECT_THAT(problems("llama-3.1-8b", {.data_parallel_attention = 4}),
-              ElementsAre("data_parallel_attention = 4 needs experts to share, and there are none "
+              ElementsAre("data_parallel_attention = 4 needs experts to share, but there are none "
                           "in llama-3.1-8b; use replicas = 4"));
   EXPECT_THAT(problems("deepseek-v3", {.expert = 32, .data_parallel_attention = 32}),
               testing::IsEmpty());

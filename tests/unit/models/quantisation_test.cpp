@@ -140,10 +140,10 @@ TEST(Quantisation, LayersThatDifferAreCountedAsMostAndTold) {
     "modules_to_not_convert": ["lm_head", "model.layers.0"]})";
   const Transformer model = import_hugging_face(dense(block), "m");
   EXPECT_EQ(model.released, WeightFormats(DType::fp8_block));
-  EXPECT_THAT(model.left_out,
-              ElementsAre("1 of 4 layers keep attention in bf16: counted in fp8_block as the rest",
-                          "1 of 4 layers keep dense MLPs in bf16: counted in fp8_block as the "
-                          "rest"));
+  EXPECT_THAT(
+      model.left_out,
+      ElementsAre("1 of 4 layers keep attention in bf16: counted in fp8_block like the rest",
+                  "1 of 4 layers keep dense MLPs in bf16: counted in fp8_block like the rest"));
 }
 
 TEST(Quantisation, IgnoredNamesEndAtDots) {
@@ -157,8 +157,8 @@ TEST(Quantisation, OneThatNamesNoWeightIsTold) {
   // MXFP4 is of experts, and this model has none.
   const Transformer model = import_hugging_face(dense(R"({"quant_method": "mxfp4"})"), "m");
   EXPECT_EQ(model.released, std::nullopt);
-  EXPECT_THAT(model.left_out, ElementsAre("its quantization_config names none of its weights: "
-                                          "counted in bf16"));
+  EXPECT_THAT(model.left_out,
+              ElementsAre("its quantization_config covers none of its weights: counted in bf16"));
 }
 
 TEST(Quantisation, BitsAndBytesHasItsSizeAndIsTold) {
@@ -167,7 +167,7 @@ TEST(Quantisation, BitsAndBytesHasItsSizeAndIsTold) {
                 "bnb_4bit_use_double_quant": true, "llm_int8_skip_modules": ["lm_head"]})"),
       "m");
   EXPECT_EQ(model.released, WeightFormats(DType::w4a16));
-  EXPECT_THAT(model.left_out, ElementsAre(HasSubstr("nobody has measured its kernels")));
+  EXPECT_THAT(model.left_out, ElementsAre(HasSubstr("its kernels are unmeasured")));
   EXPECT_EQ(formats(dense(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})")),
             WeightFormats(DType::w4a16_g32));
   EXPECT_EQ(formats(dense(R"({"quant_method": "bitsandbytes", "load_in_8bit": true})")),
@@ -245,7 +245,7 @@ TEST(Quantisation, WhatIsNotUnderstoodIsRefusedByName) {
   EXPECT_THAT(mistake(dense(R"("awq")")),
               HasSubstr("quantization_config: must be an object, not a string"));
   EXPECT_THAT(mistake(dense(R"({"quant_method": "gptq", "bits": 3})")),
-              HasSubstr("bits: 3-bit weights are no format here; 4 and 8 bit are"));
+              HasSubstr("bits: 3-bit weights are not supported; 4 and 8 bits are"));
   EXPECT_THAT(mistake(dense(R"({"quant_method": "modelopt", "quant_algo": "W2A16"})")),
               HasSubstr("unknown quant_algo 'W2A16'"));
   EXPECT_THAT(mistake(dense(groups(R"({"num_bits": 4, "type": "int"})", "null", R"("re:(")"))),

@@ -153,7 +153,7 @@ TEST(Vision, MistakesAreToldTogether) {
                   "vision.sizing: \"rounded\" needs patches_max", testing::HasSubstr("colour")));
   EXPECT_THAT(mistakes("layers = 2\nhidden = 32\nintermediate = 64\npatch = 14\n"
                        "projector = [32, 64]\nsizing = \"rounded\"\npatches_max = 100\n"),
-              testing::ElementsAre("vision.sizing: is of use only with heads and head_dim"));
+              testing::ElementsAre("vision.sizing: has an effect only with heads and head_dim"));
   EXPECT_THAT(mistakes("layers = 10000\nhidden = 4000000\nintermediate = 4000000\npatch = 100000\n"
                        "frames = 100000\nprojector = [4000000, 64]\n"),
               testing::ElementsAre(testing::HasSubstr("parameters, more than 1e+15")));
@@ -220,7 +220,7 @@ TEST(Vision, HowAnUnknownEncoderCutsIsTold) {
       "num_hidden_layers": 27, "patch_size": 14})");
   EXPECT_FALSE(model.takes(Medium::image));
   EXPECT_THAT(model.left_out,
-              testing::ElementsAre(testing::HasSubstr("how it cuts an image into tokens")));
+              testing::ElementsAre(testing::HasSubstr("how it turns an image into tokens")));
 }
 
 }  // namespace

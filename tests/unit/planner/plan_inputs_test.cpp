@@ -88,7 +88,8 @@ TEST(PlanSettings, FindsGpusByWhatPeopleCallThem) {
   const auto error_with = [](const std::string& gpus) {
     return error_of([&] { (void)read_plan_settings(root_of("[plan]\ngpus = [" + gpus + "]\n")); });
   };
-  EXPECT_THAT(error_with("\"A100 80GB\""), HasSubstr("may be a100-pcie or a100-sxm; say which"));
+  EXPECT_THAT(error_with("\"A100 80GB\""),
+              HasSubstr("may be a100-pcie or a100-sxm; specify which"));
   EXPECT_THAT(error_with("\"H100\", \"h100-sxm\""), HasSubstr("names h100-sxm twice"));
   EXPECT_THAT(error_with("\"\""), HasSubstr("names no GPU"));
 }

@@ -80,7 +80,8 @@ class PlanPage : public testing::Test {
 
 TEST_F(PlanPage, SaysWhatIsCheapestAndHowSureThatIs) {
   const std::string html = plan_page(plan(), "chat.toml", scenario_of, "1.2.3");
-  EXPECT_THAT(html, HasSubstr(R"("label":"Cheapest that holds","value":"TP 8, 2 replicas")"));
+  EXPECT_THAT(html,
+              HasSubstr(R"("label":"Cheapest that meets the SLO","value":"TP 8, 2 replicas")"));
   EXPECT_THAT(html, HasSubstr(R"("note":"4 x h200-sxm","tone":"good")"));
   // Two units at $4, three if steps are slow; 10 x 50 tokens/s: 8 / 1.8e6 * 1e6 = $4.44 a million.
   EXPECT_THAT(
@@ -115,7 +116,7 @@ TEST_F(PlanPage, OfNothingThatHoldsSaysWhy) {
   none.as_good_as_cheapest.clear();
   none.confidences.clear();
   const std::string html = plan_page(none, "chat.toml", scenario_of, "1.2.3");
-  EXPECT_THAT(html, HasSubstr(R"("label":"Cheapest that holds","value":"none")"));
+  EXPECT_THAT(html, HasSubstr(R"("label":"Cheapest that meets the SLO","value":"none")"));
   EXPECT_THAT(html, HasSubstr("not possible, the weights do not fit: TP 1"));
   EXPECT_THAT(html, Not(HasSubstr(R"("kind":"chart")")));
 }
@@ -173,10 +174,10 @@ TEST_F(PlanPage, OfSeveralModelsTellsTheSumAndEachModelsPlan) {
 TEST_F(PlanPage, OfSeveralModelsWithoutAnAnswerSaysWhy) {
   ModelPlans none = model_plans();
   none.run.clear();
-  none.problem = "no choice of large holds the SLO";
+  none.problem = "no choice of large meets the SLO";
   const std::string html = model_plans_page(none, "chat.toml", scenario_of, "1.2.3");
-  EXPECT_THAT(html, HasSubstr("no choice of large holds the SLO"));
-  EXPECT_THAT(html, Not(HasSubstr("The models beside each other")));
+  EXPECT_THAT(html, HasSubstr("no choice of large meets the SLO"));
+  EXPECT_THAT(html, Not(HasSubstr("The models together")));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST(GapReport, TextOfNothingSaysWhy) {
   GapReport report;
   report.without_ceiling = 3;
   report.without_ceiling_why = "no ceiling for sampling";
-  EXPECT_THAT(gap_text(report, {}), testing::HasSubstr("3 left out: no ceiling for sampling"));
+  EXPECT_THAT(gap_text(report, {}), testing::HasSubstr("3 excluded: no ceiling for sampling"));
 }
 
 TEST(GapReport, CsvQuotesShapes) {

@@ -58,7 +58,7 @@ TEST(PointReport, TheScoreboardCountsEveryPointOnce) {
   report.points[0].users = 300;
   report.points[1].is_calibration = true;
   report.points[2].is_unclear = true;
-  report.left_out.push_back({"a", 1, "the same run stands twice"});
+  report.left_out.push_back({"a", 1, "the same run appears twice"});
   const std::string page = point_scoreboard(report);
   EXPECT_THAT(page, HasSubstr("| test | 2 | "));
   EXPECT_THAT(page, HasSubstr(" | - | 0 | 0 | +0 | - |\n"));
@@ -69,7 +69,7 @@ TEST(PointReport, TheScoreboardCountsEveryPointOnce) {
   EXPECT_THAT(page, HasSubstr("| h200-sxm | 2 |"));
   EXPECT_THAT(page, HasSubstr("|    1 to 4 | 1 | 10 |"));
   EXPECT_THAT(page, HasSubstr("|  257 and more | 1 | 1 |"));
-  EXPECT_THAT(page, HasSubstr("- 1 row left out: the same run stands twice\n"));
+  EXPECT_THAT(page, HasSubstr("- 1 row excluded: the same run appears twice\n"));
 }
 
 }  // namespace

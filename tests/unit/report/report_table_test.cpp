@@ -104,7 +104,7 @@ TEST(ReportTable, WrapsBetweenFactsAtSixtyColumns) {
 
 TEST(ReportTable, OfARunWithoutRequestsSaysSo) {
   EXPECT_EQ(report_table(Report{}, false), R"(  requests       0 of 0 completed · 0 s simulated
-  warning        no request counts: none arrived after the warm-up; lower run.warmup
+  warning        no request is counted: none arrived after the warm-up; lower run.warmup
   throughput     0 requests/s · 0 input tokens/s · 0 output tokens/s
 
   latency            mean       p50       p90       p95       p99       max

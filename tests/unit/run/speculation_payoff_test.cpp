@@ -127,10 +127,9 @@ TEST(SpeculationPayoff, SaysItInASentence) {
             "Speculation pays in steps of fewer than 77 sequences (contexts of 1,260 tokens).");
   payoff.pays_below = 1;
   EXPECT_EQ(payoff.sentence(),
-            "Speculation never pays: one sequence alone gets no more (contexts of 1,260 tokens).");
+            "Speculation never pays, not even for one sequence (contexts of 1,260 tokens).");
   payoff.steps[1].speculative_ms = 15;
-  EXPECT_EQ(payoff.sentence(),
-            "Speculation pays in larger steps alone (contexts of 1,260 tokens).");
+  EXPECT_EQ(payoff.sentence(), "Speculation pays in larger steps only (contexts of 1,260 tokens).");
 }
 
 }  // namespace

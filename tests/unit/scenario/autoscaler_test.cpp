@@ -38,7 +38,7 @@ TEST(AutoscalerTable, MistakesAreTold) {
   EXPECT_THAT(error_of(with("policy = \"planner\"\n")), HasSubstr("[autoscaler] lacks 'capacity'"));
   EXPECT_THAT(error_of(with("policy = \"hpa\"\nmetric = \"queue\"\ntarget = 2.0\n"
                             "cooldown_up = \"1 s\"\n")),
-              EndsWith("autoscaler.cooldown_up: has no meaning with policy = \"hpa\"; remove it"));
+              EndsWith("autoscaler.cooldown_up: has no effect with policy = \"hpa\"; remove it"));
   EXPECT_THAT(
       error_of(with("metric = \"queue\"\ntarget = 2.0\nmin = 0\n")),
       EndsWith("autoscaler.min: is 0, and only policy = \"keda\" wakes replicas that sleep; "
@@ -54,8 +54,7 @@ TEST(AutoscalerTable, MistakesAreTold) {
                 "sleep"));
   EXPECT_THAT(
       error_of(with(keda + "metric = \"queue\"\nactivation = 2.0\n")),
-      HasSubstr("autoscaler.activation: so few requests that they wake nobody would wait for "
-                "ever"));
+      HasSubstr("autoscaler.activation: requests too few to wake a replica would wait for ever"));
   EXPECT_THAT(error_of(with("policy = \"hap\"\nmetric = \"queue\"\ntarget = 2.0\n")),
               HasSubstr("did you mean 'hpa'?"));
 }

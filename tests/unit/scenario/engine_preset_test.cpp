@@ -162,9 +162,10 @@ TEST(EnginePreset, FlagsThatAreSetElsewhereOrMeanNothingSaySo) {
             "a scenario");
   EXPECT_EQ(error_of({"speculative_config = { method = \"ngram\" }"}),
             "s.toml:11:1: engine.speculative_config: is set by [engine.speculative] in a scenario");
-  EXPECT_EQ(error_of({"swap_space = 4"}),
-            "s.toml:11:1: engine.swap_space: changes nothing here, since V1 recomputes; KV in host "
-            "memory is host_kv; leave it out");
+  EXPECT_EQ(
+      error_of({"swap_space = 4"}),
+      "s.toml:11:1: engine.swap_space: has no effect here (V1 recomputes; KV in host memory is "
+      "host_kv); omit it");
 }
 
 TEST(EnginePreset, TheResolvedFormReadsBackToItself) {

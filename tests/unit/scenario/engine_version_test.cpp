@@ -126,17 +126,18 @@ TEST(EngineVersion, AVersionReadsBackAndTheUserStillWins) {
 
 TEST(EngineVersion, VersionsThatItDoesNotDescribeSayWhichItDoes) {
   EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "version = \"0.40\""}),
-            "s.toml:12:1: the preset vllm-v1 describes vLLM 0.11 to 0.32, and 0.40 is none of "
-            "these; the nearest is \"0.32\"");
+            "s.toml:12:1: the preset vllm-v1 describes vLLM 0.11 to 0.32, not 0.40; the nearest is "
+            "\"0.32\"");
   EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "version = \"0.6\""}),
-            "s.toml:12:1: the preset vllm-v1 describes vLLM 0.11 to 0.32, and 0.6 is none of "
-            "these; the nearest is \"0.11\"");
+            "s.toml:12:1: the preset vllm-v1 describes vLLM 0.11 to 0.32, not 0.6; the nearest is "
+            "\"0.11\"");
   EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "version = \"latest\""}),
-            "s.toml:12:1: \"latest\" is no version; write it as the engine does: \"0.19.0\"");
+            "s.toml:12:1: \"latest\" is not a version; write it like \"0.19.0\"");
   EXPECT_EQ(error_of({"preset = \"vllm-v1\"", "version = 0.12"}),
             "s.toml:12:1: engine.version: must be a string, not 0.12; put it in quotes");
   EXPECT_EQ(error_of({"version = \"0.12\""}),
-            "s.toml:11:1: engine.version: is an engine's; name that in preset = \"vllm-v1\" or so");
+            "s.toml:11:1: engine.version: is the version of an engine; name that with preset, such "
+            "as preset = \"vllm-v1\"");
   const EnginePreset vllm = load_engine_preset("vllm-v1", {});
   EXPECT_EQ(vllm.nearest_version("0.33.0"), "0.32");
   EXPECT_EQ(vllm.nearest_version("0.10.2"), "0.11");
@@ -163,7 +164,7 @@ TEST(EngineVersion, OneMayBeBasedOnAnother) {
   EXPECT_FALSE(both.engine.host.async_scheduling);
   std::ofstream(path) << "based_on = \"next.toml\"\n";
   EXPECT_NE(error_of({"preset = \"" + next.string() + "\""})
-                .find("based_on: too many presets upon each other; is one its own base?"),
+                .find("based_on: the chain of presets is too long; is one based on itself?"),
             std::string::npos);
   std::filesystem::remove(path);
   std::filesystem::remove(next);

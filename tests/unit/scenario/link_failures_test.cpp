@@ -23,8 +23,9 @@ TEST(LinkFailures, NetworkCardsGoDownWhileOthersOfTheirNodeAreUp) {
   EXPECT_EQ(place_of_nic(scenario.cluster, 9), (std::pair(1, 1)));
   std::string all_of_a_node;
   for (int nic = 8; nic < 16; ++nic) all_of_a_node += table + std::to_string(nic) + "\n";
-  EXPECT_NE(errors(all_of_a_node).find("with nic 15 down nothing leads from node 1 to the others"),
-            std::string::npos);
+  EXPECT_NE(
+      errors(all_of_a_node).find("with nic 15 down no path is left from node 1 to the others"),
+      std::string::npos);
 }
 
 TEST(LinkFailures, LinksInsideANodeGoDownWhereThereIsAnotherWay) {
@@ -35,11 +36,11 @@ TEST(LinkFailures, LinksInsideANodeGoDownWhereThereIsAnotherWay) {
   EXPECT_EQ(with("link = \"node 0 gpu 0 to 1\"", "mi300x-8"), "no error");
   EXPECT_EQ(with("link = \"node 0 gpu 0 to 1\"", "a100-pcie-8-nvlink-pairs"), "no error");
   EXPECT_NE(with("link = \"node 0 gpu 0 out\"", "h200-sxm-8")
-                .find("with node 0 gpu 0 out down nothing leads from GPU 0 to GPU 1; give what is "
-                      "left of its rate"),
+                .find("with node 0 gpu 0 out down no path is left from GPU 0 to GPU 1; give a "
+                      "remaining share of its rate"),
             std::string::npos);
   EXPECT_NE(with("nvswitch = 0", "h200-sxm-8")
-                .find("with the NVSwitch of node 0 down nothing leads from GPU 0 to GPU 1"),
+                .find("with the NVSwitch of node 0 down no path is left from GPU 0 to GPU 1"),
             std::string::npos);
   EXPECT_NE(with("nvswitch = 0", "l40s-8").find("node 0 has no NVSwitch that could fail"),
             std::string::npos);

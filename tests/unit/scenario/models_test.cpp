@@ -39,14 +39,13 @@ TEST(Models, APoolMayHaveItsOwnInPlaceOfTheCommonOne) {
 }
 
 TEST(Models, MistakesAreTold) {
-  EXPECT_THAT(
-      error_of(std::string(minimal) + pools),
-      HasSubstr("the pools serve several models (llama-3.1-8b, llama-3.1-70b); say in each of "
-                "[[workload.classes]] for which one its requests ask"));
+  EXPECT_THAT(error_of(std::string(minimal) + pools),
+              HasSubstr("the pools serve several models (llama-3.1-8b, llama-3.1-70b); name the "
+                        "model of each of [[workload.classes]]"));
   EXPECT_THAT(
       error_of(std::string(minimal) + "classes = [{ model = \"llama-3.1-7b\", share = 1 }]\n"),
-      HasSubstr("workload.classes.model: nobody serves it: unknown model 'llama-3.1-7b'; did "
-                "you mean 'llama-3.1-8b'?"));
+      HasSubstr("workload.classes.model: no pool serves it: unknown model 'llama-3.1-7b'; did you "
+                "mean 'llama-3.1-8b'?"));
   EXPECT_THAT(error_of(std::string(minimal) +
                        "classes = [{ model = \"llama-3.1-8b\", share = 1 }]\n" + pools),
               HasSubstr("pool.large: no request asks for llama-3.1-70b; remove the pool, or give "
@@ -83,7 +82,7 @@ TEST(Models, OneAloneLeavesTheOthersOut) {
 
 TEST(Models, OneAloneHasToBeServedAndAskedFor) {
   EXPECT_THAT(error_of(several, {"run.only_model=llama-3.1-8"}),
-              HasSubstr("run.only_model: nobody serves it: unknown model 'llama-3.1-8'; did you "
+              HasSubstr("run.only_model: no pool serves it: unknown model 'llama-3.1-8'; did you "
                         "mean 'llama-3.1-8b'?"));
   EXPECT_THAT(error_of(std::string(minimal) + pools, {"run.only_model=llama-3.1-70b"}),
               HasSubstr("run.only_model: no request asks for llama-3.1-70b; give "

@@ -89,14 +89,14 @@ TEST(Pools, ShareNodesAndFillWhatIsLeft) {
                 .scenario.deployment.replicas,
             4);
   EXPECT_THAT(error_of({"pool.front.replicas=auto", "pool.back.replicas=auto"}),
-              HasSubstr("is \"auto\" as another pool's of the same nodes is"));
+              HasSubstr("is \"auto\", and so is another pool's on the same nodes"));
   EXPECT_THAT(error_of({"pool.front.replicas=5"}), HasSubstr("the pools need 18 GPUs (front 10, "
                                                              "back 8)"));
 }
 
 TEST(Pools, NeedSomebodyOnTheOtherSide) {
   EXPECT_THAT(error_of({"pool.back.role=prefill"}), HasSubstr("no pool decodes"));
-  EXPECT_THAT(error_of({"pool.front.role=decode"}), HasSubstr("no pool hands prompts on"));
+  EXPECT_THAT(error_of({"pool.front.role=decode"}), HasSubstr("no pool computes prompts"));
   EXPECT_THAT(error_of({"pool.front.role=both"}), HasSubstr("\"both\" serves whole requests"));
   EXPECT_FALSE(hands_over(read({"pool.front.role=both", "pool.back.role=both"})));
 }
@@ -106,9 +106,8 @@ TEST(Pools, ReportEachMistakeOnce) {
   EXPECT_THAT(message, HasSubstr("must be at least 1"));
   EXPECT_EQ(message.find("engine.sequences_max: must"),
             message.rfind("engine.sequences_max: must"));
-  EXPECT_THAT(error_of({"deployment.replicas=2"}), HasSubstr("write it into [pool.NAME]"));
-  EXPECT_THAT(error_of({"pool.front.nodes=x"}),
-              HasSubstr("is for clusters with groups of different nodes"));
+  EXPECT_THAT(error_of({"deployment.replicas=2"}), HasSubstr("write it in [pool.NAME]"));
+  EXPECT_THAT(error_of({"pool.front.nodes=x"}), HasSubstr("is for clusters with node groups"));
 }
 
 constexpr const char* changing = R"(

@@ -151,10 +151,10 @@ TEST(Scenario, HostMemoryIsGivenOrTakenFromTheNode) {
 
 TEST(Scenario, HostMemoryMustBeThere) {
   EXPECT_EQ(error_of(minimal, {"engine.preemption=swap"}),
-            "--set engine.preemption=swap: engine.preemption: is \"swap\", which needs room in the "
-            "host's memory: set host_kv = \"16 GiB\" or so");
+            "--set engine.preemption=swap: engine.preemption: is \"swap\", which needs host "
+            "memory: set host_kv, such as host_kv = \"16 GiB\"");
   EXPECT_EQ(error_of(minimal, {"engine.host_kv=4 TB"}),
-            "--set engine.host_kv=4 TB: engine.host_kv: 3.64 TiB a replica is 3.64 TiB on a node "
+            "--set engine.host_kv=4 TB: engine.host_kv: 3.64 TiB per replica is 3.64 TiB on a node "
             "with 1 of its GPUs in use, but a node of cluster 'h200-sxm-8' has 1.82 TiB of memory; "
             "lower it, or write \"auto\" for what a node can give");
   EXPECT_NE(error_of(minimal, {"engine.memory_rule=of_free", "engine.graphs_in_share=true"})
@@ -166,7 +166,7 @@ TEST(Scenario, AKvCacheTakesAFormatThatTheGpuHas) {
   EXPECT_EQ(read(minimal, {"model.kv_dtype=fp8"}).execution.kv_dtype, DType::fp8);
   EXPECT_EQ(error_of(minimal, {"model.kv_dtype=fp8", "cluster.name=a100-sxm-8"}),
             "--set model.kv_dtype=fp8: model.kv_dtype: is \"fp8\", but a100-sxm has no fp8, and "
-            "nobody has measured attention that converts it in software; use int8, bf16 or fp16");
+            "attention that converts it in software was not measured; use int8, bf16 or fp16");
   EXPECT_EQ(error_of(minimal, {"model.kv_dtype=mxfp4"}),
             "--set model.kv_dtype=mxfp4: model.kv_dtype: is \"mxfp4\", but a KV cache is held in "
             "bf16, fp16, fp8, int8 or fp32");

@@ -211,7 +211,7 @@ TEST(Speculative, WhatDoesNotFitTheTargetIsTold) {
               HasSubstr("which model drafts"));
   EXPECT_THAT(
       error_of({"method=eagle", "drafts=2", "acceptance=0.5"}, {"model.name=qwen3-30b-a3b"}),
-      HasSubstr("the head has to be named"));
+      HasSubstr("the head must be named"));
   EXPECT_THAT(error_of({"method=ngram", "drafts=2", "acceptance=0.5", "dtype=fp8"}),
               HasSubstr("\"ngram\" has none"));
   EXPECT_THAT(error_of({"method=eagle", "drafts=2", "acceptance=0.5", "tensor_parallel=2"}),

@@ -44,12 +44,12 @@ TEST(Tenants, MistakesAreTold) {
   EXPECT_THAT(error_of(two + "tenants = [{ tenant = \"web\" }, { tenant = \"web\" }]\n"),
               HasSubstr("front_end.tenants.tenant: web is given twice"));
   EXPECT_THAT(error_of(two + "queue_max = 3\n"),
-              EndsWith("front_end.queue_max: nobody waits where replicas take any number of "
-                       "requests; set outstanding_max"));
+              EndsWith("front_end.queue_max: no request waits if replicas take any number of them; "
+                       "set outstanding_max"));
   EXPECT_THAT(error_of(two + "classes = [{ priority = 1, queue_max = 5 }]\n"),
-              EndsWith("front_end.classes: say who may wait, and nobody does; set queue_max"));
+              EndsWith("front_end.classes: limit a queue, but there is none; set queue_max"));
   EXPECT_THAT(error_of(std::string(minimal) + "[front_end]\nqueue_order = \"round_robin\"\n"),
-              HasSubstr("front_end.queue_order: goes from tenant to tenant, and there are none"));
+              HasSubstr("front_end.queue_order: takes tenants in turn, but there are none"));
   EXPECT_THAT(error_of(two + "queue_order = \"fair\"\n"), HasSubstr("Known: fcfs, round_robin"));
 }
 

@@ -53,7 +53,7 @@ TEST(Orca, KeepsBlocksForWhatClientsMayAskFor) {
   EXPECT_EQ(alone.blocks, 10);
   EXPECT_EQ(options_error("orca", "output_limit = -1"),
             "options:1:1: engine.output_limit: is the most a client asks for: at least 1 (or 0: "
-            "what it gets)");
+            "its actual output)");
 }
 
 }  // namespace

@@ -82,10 +82,9 @@ TEST(TensorrtLlm, RefusesAPromptLongerThanAStepUnlessItMayBeCut) {
 }
 
 TEST(TensorrtLlm, NamesContradictions) {
-  EXPECT_EQ(
-      options_error("tensorrt_llm", "chunking_policy = \"equal_progress\""),
-      "options:1:1: engine.chunking_policy: says how prompts share a step in pieces; it needs "
-      "chunked_prefill = true");
+  EXPECT_EQ(options_error("tensorrt_llm", "chunking_policy = \"equal_progress\""),
+            "options:1:1: engine.chunking_policy: is for chunked prompts; it needs chunked_prefill "
+            "= true");
   EXPECT_EQ(options_error("tensorrt_llm", "batch_wait_share = 1.5"),
             "options:1:1: engine.batch_wait_share: is a share of batch_tokens_max: from 0 to 1");
   EXPECT_EQ(options_error("tensorrt_llm", "batch_wait_steps = -1"),

@@ -264,7 +264,7 @@ TEST_F(AgentTraces, DamagedFilesAreToldWithTheirLine) {
            std::string(waits) + "}\n";
   };
   EXPECT_EQ(mistakes(agentic(R"(["x"])")), "t.jsonl:2: waits for \"x\", which is not in this file");
-  EXPECT_EQ(mistakes(agentic(R"(["b"])")), "t.jsonl:2: waits, by way of others, for itself");
+  EXPECT_EQ(mistakes(agentic(R"(["b"])")), "t.jsonl:2: waits for itself, through others");
   EXPECT_EQ(mistakes(agentic("[]", "a")), "t.jsonl:2: lacks \"timestamp\"");
   EXPECT_EQ(mistakes(agentic(R"(["a"])", "a")), "t.jsonl:2: \"a\" names two requests");
   EXPECT_EQ(mistakes(agentic("7")), "t.jsonl:2: wait_for must be a list, found an integer");
@@ -272,8 +272,8 @@ TEST_F(AgentTraces, DamagedFilesAreToldWithTheirLine) {
   EXPECT_EQ(mistakes(R"({"session_id":"u","input_length":3,"output_length":2,"timestamp":1})"
                      "\n"
                      R"({"session_id":"u","input_length":3,"output_length":2,"delay":-4})"),
-            "t.jsonl:2: delay must be at least 0 ms; this last line has no end, so the file may be "
-            "cut off");
+            "t.jsonl:2: delay must be at least 0 ms; this last line is not terminated, so the file "
+            "may be cut off");
   EXPECT_EQ(mistakes(R"({"session_id":"u","input_length":3,"output_length":2,"timestamp":1})"
                      "\n"
                      R"({"session_id":"v","input_length":3,"output_length":2,"delay":4})"

@@ -23,7 +23,7 @@ TEST(Agents, MistakesAreTold) {
                 .errors,
             "s.toml:7:59: workload.agents.subagents.share: is missing; write a number from 0 to 1");
   EXPECT_EQ(read(traffic + agents + " }\nsessions = { turns = 2, think_time = \"1 s\" }\n").errors,
-            "s.toml:7:1: workload.agents: and sessions are different traffic; keep one of the two "
+            "s.toml:7:1: workload.agents: and sessions are mutually exclusive; keep one of the two "
             "tables");
 }
 

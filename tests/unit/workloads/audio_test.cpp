@@ -123,7 +123,7 @@ TEST_F(AudioTraces, MistakesAreTold) {
               testing::HasSubstr("audio: \"seconds\" must be a number above 0"));
   EXPECT_THAT(error(R"("audio":[{"id":7,"first_token":100,"tokens":250,"seconds":5}],)"
                     R"("images":[{"id":7,"first_token":349,"tokens":8,"width":1,"height":1}])"),
-              testing::HasSubstr("audio: a clip stands within an image"));
+              testing::HasSubstr("audio: a clip lies within an image"));
 }
 
 /// Whisper large's encoder with Qwen2-Audio's projector.

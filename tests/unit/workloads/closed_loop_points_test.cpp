@@ -68,8 +68,8 @@ TEST(ClosedLoopPoints, AreReadAndTheRestIsListed) {
   EXPECT_EQ(point.ttft_ms, 100.5);
   EXPECT_EQ(point.position.line, 2);
   ASSERT_EQ(loaded.left_out.size(), 3U);
-  EXPECT_EQ(loaded.left_out[0].reason, "the number of users is not said");
-  EXPECT_EQ(loaded.left_out[1].reason, "the number of users of one server is not said");
+  EXPECT_EQ(loaded.left_out[0].reason, "the number of users is missing");
+  EXPECT_EQ(loaded.left_out[1].reason, "the number of users of one server is missing");
   EXPECT_EQ(loaded.left_out[2].reason, "a latency is not above 0 ms");
   EXPECT_EQ(loaded.left_out[2].id, "d");
   EXPECT_EQ(loaded.left_out[2].position.line, 5);
@@ -85,7 +85,7 @@ TEST(ClosedLoopPoints, ARunStandsOnceUnderItsVersion) {
   EXPECT_EQ(loaded.points.front().id, "versioned");
   ASSERT_EQ(loaded.left_out.size(), 1U);
   EXPECT_EQ(loaded.left_out.front().id, "unversioned");
-  EXPECT_EQ(loaded.left_out.front().reason, "the same run stands twice");
+  EXPECT_EQ(loaded.left_out.front().reason, "the same run appears twice");
 }
 
 TEST(ClosedLoopPoints, AttentionRanksFollowFromThoseOfExperts) {
@@ -120,7 +120,7 @@ TEST(ClosedLoopPoints, DisaggregatedServersNeedNumbersOfWorkers) {
   EXPECT_EQ(loaded.points.front().prefill->gpus(), 6);
   EXPECT_EQ(loaded.points.front().layout.gpus(), 4);
   EXPECT_EQ(loaded.left_out.front().reason,
-            "the numbers of prefill and decode workers are not said");
+            "the numbers of prefill and decode workers are missing");
 }
 
 ClosedLoopPoints load_text(const std::string& text) {

@@ -74,7 +74,7 @@ TEST_F(ConversationImages, MistakesAreTold) {
   EXPECT_THAT(played(with(image(1280, 720)), "llama-3.1-8b").errors,
               testing::HasSubstr("its requests have images, which the model does not take"));
   EXPECT_THAT(played(with(R"({"type":"image_url","image_url":{"url":"https://a/b"}})")).errors,
-              testing::HasSubstr("say its \"width\" and \"height\" in pixels"));
+              testing::HasSubstr("give its \"width\" and \"height\" in pixels"));
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ TEST(ExpertsApart, LayoutsThatDoNotFitAreToldWhy) {
   const Transformer moe = model("mixtral-8x7b");
   EXPECT_EQ(problems(moe, layout), "");
   EXPECT_EQ(problems(model("llama-3.1-8b"), {.expert_gpus = 4}),
-            "a.toml:3:1: expert_gpus = 4 needs routed experts, and there are none in llama-3.1-8b; "
-            "leave it out");
+            "a.toml:3:1: expert_gpus = 4 needs routed experts, but there are none in llama-3.1-8b; "
+            "omit it");
   EXPECT_EQ(problems(moe, {.pipeline = 2, .expert_gpus = 8}),
             "a.toml:3:1: expert_gpus = 8 cannot be combined with pipeline_parallel = 2: which "
             "stage's experts they would hold is not modelled; use 1");

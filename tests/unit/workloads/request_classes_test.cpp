@@ -137,11 +137,10 @@ TEST(RequestClasses, ContradictionsAreTold) {
   EXPECT_EQ(
       error("classes = [{ share = 1, tenant = \"a\" }, { share = 1 }]"),
       "s.toml:7:41: workload.classes.tenant: is given for some classes only; name one in each");
-  EXPECT_EQ(
-      error("classes = [{ share = 1, tenant = \"a\" }, { share = 1, tenant = \"a\", weight = "
-            "3.0 }]"),
-      "s.toml:7:68: workload.classes.weight: is another than before for tenant \"a\"; write the "
-      "same");
+  EXPECT_EQ(error("classes = [{ share = 1, tenant = \"a\" }, { share = 1, tenant = \"a\", weight = "
+                  "3.0 }]"),
+            "s.toml:7:68: workload.classes.weight: differs from the one before for tenant \"a\"; "
+            "write the same");
   EXPECT_EQ(error("classes = [{ share = 1 }]\npriorities = [{ priority = 1, share = 1 }]"),
             "s.toml:8:1: workload.priorities: and classes both divide the requests; write the "
             "priority of each class there");

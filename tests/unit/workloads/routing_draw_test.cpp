@@ -71,8 +71,8 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
   write("cut.txt", "1 2 3\n1 2");
   EXPECT_THAT(
       error_of("histograms:cut.txt", 3),
-      HasSubstr("the model has 3 experts; this last line has no end, so the file may be cut "
-                "off"));
+      HasSubstr(
+          "the model has 3 experts; this last line is not terminated, so the file may be cut off"));
   write("open.txt", "[1, 2, 3]\n[10, 2, 3");
   EXPECT_THAT(error_of("histograms:open.txt", 3),
               HasSubstr("open.txt:2: its list does not end; the file may be cut off"));
@@ -80,13 +80,14 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
   EXPECT_THAT(error_of("histograms:closed.txt", 3),
               HasSubstr("closed.txt:1: its list does not begin"));
   write("words.txt", "1 two 3\n");
-  EXPECT_THAT(error_of("histograms:words.txt", 3),
-              HasSubstr("words.txt:1: 'two' is no count: a histogram is a list of whole numbers "
-                        "from 0 up"));
+  EXPECT_THAT(
+      error_of("histograms:words.txt", 3),
+      HasSubstr(
+          "words.txt:1: 'two' is not a count: a histogram is a list of whole numbers from 0 up"));
   write("zeros.txt", "0 0 0\n");
   EXPECT_THAT(error_of("histograms:zeros.txt", 3), HasSubstr("holds no assignment at all"));
   write("empty.txt", "\n");
-  EXPECT_THAT(error_of("histograms:empty.txt", 3), HasSubstr("write one a line"));
+  EXPECT_THAT(error_of("histograms:empty.txt", 3), HasSubstr("write one per line"));
 }
 
 TEST_F(RoutingDrawTest, HistogramsThatWeWroteAreCheckedToTheDigit) {

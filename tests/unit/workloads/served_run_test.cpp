@@ -100,7 +100,7 @@ TEST_F(ServedRunTest, TimesThatAreNoneAreRefused) {
   std::filesystem::remove(folder / "requests.csv");
   write("result.json",
         R"({"input_lens": [5], "output_lens": [3], "ttfts": [0.5], "itls": [[0.5, -2]]})");
-  EXPECT_EQ(error(), "DIR/result.json: \"itls\" holds -2, which is no time in s");
+  EXPECT_EQ(error(), "DIR/result.json: \"itls\" holds -2, which is not a time in s");
 }
 
 TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {

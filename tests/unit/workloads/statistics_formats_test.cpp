@@ -90,8 +90,7 @@ TEST_F(StatisticsFiles, ThatAreOutOfOrderAreToldOf) {
     return load_traffic({write("x", first), write("y", second)}, "", {}, false);
   };
   EXPECT_THAT(summed(older, newer).notes, IsEmpty());
-  EXPECT_THAT(summed(newer, older).notes,
-              ElementsAre(HasSubstr("taken as a restart of the server")));
+  EXPECT_THAT(summed(newer, older).notes, ElementsAre(HasSubstr("taken as a server restart")));
   const std::string start = "process_start_time_seconds 17e8\n";
   EXPECT_THAT(summed(newer + start, older + "process_start_time_seconds 18e8\n").notes, IsEmpty());
   try {
@@ -129,12 +128,11 @@ TEST_F(StatisticsFiles, OfMetricsSayWhatIsWrong) {
   EXPECT_EQ(refused("# HELP x\nvllm:request_success_total many\n"),
             "f:2: vllm:request_success_total must be a number, found 'many'");
   EXPECT_EQ(refused("# HELP x\nvllm:request_success_total 31\nvllm:prompt_tokens_total 9"),
-            "f:3: this last line has no end, so the page is cut off; save it again (a page that is "
-            "whole ends with a line feed)");
-  EXPECT_EQ(
-      refused("# HELP x\nvllm:request_success_total 3\n"),
-      "f: holds neither request_prompt_tokens_bucket nor prompt_tokens_total of requests that "
-      "ended; take all metrics that begin with vllm: or sglang:, after some traffic");
+            "f:3: this last line is not terminated, so the page is cut off; save it again (a "
+            "complete page ends with a line feed)");
+  EXPECT_EQ(refused("# HELP x\nvllm:request_success_total 3\n"),
+            "f: holds neither request_prompt_tokens_bucket nor prompt_tokens_total of requests "
+            "that ended; save all metrics that begin with vllm: or sglang:, after some traffic");
   EXPECT_THAT(refused("{\"data\": {\"resultType\": \"matrix\", \"result\": [\n{\"metric\": {}, "
                       "\"values\": []}]}}"),
               StartsWith("f:2: this series has no name, as after sum() or rate()"));

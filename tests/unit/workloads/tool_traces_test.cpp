@@ -80,10 +80,10 @@ TEST_F(ToolFiles, BenchResultsWithoutDetailsSayHowToRecordThem) {
   EXPECT_EQ(errors("r.json", R"({"model_id": "m", "completed": 2, "total_input_tokens": 5})"),
             "r.json:1: lacks \"input_lens\"; record with --save-result --save-detailed and a "
             "client of January 2026 or later\n"
-            "r.json: 1 malformed line: mend it, or go on without it with --skip-bad-lines");
+            "r.json: 1 malformed line: fix it, or skip it with --skip-bad-lines");
   EXPECT_EQ(errors("s.jsonl", R"({"dataset_name": "random", "completed": 2})"),
             "s.jsonl:1: lacks \"input_lens\"; record with --output-details\n"
-            "s.jsonl: 1 malformed line: mend it, or go on without it with --skip-bad-lines");
+            "s.jsonl: 1 malformed line: fix it, or skip it with --skip-bad-lines");
   EXPECT_THAT(errors("t.json", R"({"model_id": "m", "completed": 2, "input_lens": [1],
 "output_lens": [1, 2], "start_times": [3]})"),
               ::testing::StartsWith("t.json:1: input_lens has 1 elements and output_lens 2, "
@@ -112,7 +112,7 @@ TEST_F(ToolFiles, GuidellmKnowsThePlacesOfItsVersions) {
                    "{\"benchmarks\": [{\"requests\": {\"successful\": [\n"
                    "{\"prompt_tokens\": 5, \"start_time\": 1}]}}]}"),
             "h.json:2: lacks \"output_tokens\"\n"
-            "h.json: 1 malformed line: mend it, or go on without it with --skip-bad-lines");
+            "h.json: 1 malformed line: fix it, or skip it with --skip-bad-lines");
 }
 
 TEST_F(ToolFiles, AiperfSaysWhichMetricIsMissing) {
@@ -122,7 +122,7 @@ TEST_F(ToolFiles, AiperfSaysWhichMetricIsMissing) {
           R"({"metadata": {"request_start_ns": 1}, "metrics": {"input_sequence_length": {"value": 3}}, "error": null})"
           "\n"),
       "p.jsonl:1: lacks metrics.output_sequence_length.value\n"
-      "p.jsonl: 1 malformed line: mend it, or go on without it with --skip-bad-lines");
+      "p.jsonl: 1 malformed line: fix it, or skip it with --skip-bad-lines");
 }
 
 TEST_F(ToolFiles, PromptsOfTextCountFourBytesAToken) {
@@ -148,9 +148,9 @@ TEST_F(ToolFiles, OpenaiBatchNeedsToKnowHowLongAnswersAre) {
       errors("b.jsonl",
              R"({"custom_id": "a", "body": {"messages": [{"role": "user", "content": "hi"}]}})"
              "\n"),
-      "b.jsonl:1: has neither max_completion_tokens nor max_tokens, so nobody knows how long "
-      "the answer is; give the file of answers instead\n"
-      "b.jsonl: 1 malformed line: mend it, or go on without it with --skip-bad-lines");
+      "b.jsonl:1: has neither max_completion_tokens nor max_tokens, so the length of the answer is "
+      "unknown; give the file of answers instead\n"
+      "b.jsonl: 1 malformed line: fix it, or skip it with --skip-bad-lines");
 }
 
 TEST_F(ToolFiles, LitellmReadsBothOfItsClocks) {

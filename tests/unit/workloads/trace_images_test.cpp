@@ -93,10 +93,10 @@ TEST_F(TraceImages, MistakesHaveTheirLine) {
   EXPECT_THAT(of(R"([{"id":1,"first_token":0,"tokens":0,"width":1,"height":1}])"),
               testing::HasSubstr("images: \"tokens\" must be an integer from 1 to 500"));
   EXPECT_THAT(of(R"([{"id":1,"first_token":400,"tokens":200,"width":1,"height":1}])"),
-              testing::HasSubstr("images: one ends at token 600, and the prompt has 500"));
+              testing::HasSubstr("images: one ends at token 600, but the prompt has 500"));
   EXPECT_THAT(of(R"([{"id":1,"first_token":0,"tokens":20,"width":1,"height":1},)"
                  R"({"id":1,"first_token":10,"tokens":20,"width":1,"height":1}])"),
-              testing::HasSubstr("must stand in the order of their tokens"));
+              testing::HasSubstr("must be in the order of their tokens"));
 }
 
 }  // namespace

@@ -73,18 +73,18 @@ TEST_F(Traces, AzureSaysWhatIsWrongWithEachLine) {
                           "2023-11-16 18:15:46.6805900,374,-1\n"
                           "2023-11-16 18:15:46.6805900,374,many\n"
                           "2023-11-16 18:15:46.6805900,374,44\n");
-  EXPECT_EQ(errors(path),
-            "a.csv:2: expected 3 fields (TIMESTAMP,ContextTokens,GeneratedTokens), found 2\n"
-            "a.csv:3: TIMESTAMP must be a date such as 2023-11-16 18:15:46.6805900, found "
-            "'2023-02-30 18:15:46.6805900'\n"
-            "a.csv:4: TIMESTAMP must be a date such as 2023-11-16 18:15:46.6805900, found "
-            "'yesterday'\n"
-            "a.csv:5: TIMESTAMP must be a date such as 2023-11-16 18:15:46.6805900, found "
-            "'2023-11-16 18:15:46.68 noon'\n"
-            "a.csv:6: ContextTokens must be from 1 to 2147483647, found 0\n"
-            "a.csv:7: GeneratedTokens must be from 1 to 2147483647, found -1\n"
-            "a.csv:8: GeneratedTokens must be a number of tokens, found 'many'\n"
-            "a.csv: 7 malformed lines: mend them, or go on without them with --skip-bad-lines");
+  EXPECT_EQ(
+      errors(path),
+      "a.csv:2: expected 3 fields (TIMESTAMP,ContextTokens,GeneratedTokens), found 2\n"
+      "a.csv:3: TIMESTAMP must be a date such as 2023-11-16 18:15:46.6805900, found '2023-02-30 "
+      "18:15:46.6805900'\n"
+      "a.csv:4: TIMESTAMP must be a date such as 2023-11-16 18:15:46.6805900, found 'yesterday'\n"
+      "a.csv:5: TIMESTAMP must be a date such as 2023-11-16 18:15:46.6805900, found '2023-11-16 "
+      "18:15:46.68 noon'\n"
+      "a.csv:6: ContextTokens must be from 1 to 2147483647, found 0\n"
+      "a.csv:7: GeneratedTokens must be from 1 to 2147483647, found -1\n"
+      "a.csv:8: GeneratedTokens must be a number of tokens, found 'many'\n"
+      "a.csv: 7 malformed lines: fix them, or skip them with --skip-bad-lines");
 }
 
 TEST_F(Traces, MooncakeReadsMillisecondsAndPrefixHashes) {
@@ -125,8 +125,8 @@ TEST_F(Traces, MooncakeSaysWhatIsWrongWithEachLine) {
             "m.jsonl:6: hash_ids must be an array of integers below 2^63\n"
             "m.jsonl:7: timestamp must be within 4e+09 s of 0, found 1e+300\n"
             "m.jsonl:8: is not valid JSON (cut off, or a quote, comma or bracket is missing); this "
-            "last line has no end, so the file may be cut off\n"
-            "m.jsonl: 8 malformed lines: mend them, or go on without them with --skip-bad-lines");
+            "last line is not terminated, so the file may be cut off\n"
+            "m.jsonl: 8 malformed lines: fix them, or skip them with --skip-bad-lines");
 }
 
 TEST_F(Traces, CsvTakesItsColumnsFromTheHeader) {
@@ -197,8 +197,8 @@ TEST_F(Traces, CsvSaysWhichDateIsNone) {
 TEST_F(Traces, CsvSaysWhichColumnItMissesAndWhatItFound) {
   EXPECT_EQ(
       errors(write("c.csv", "timestamp,prompt_tokens,reply\n1,2,3\n")),
-      "c.csv:1: no column is called output_tokens or a name like it; found: timestamp, "
-      "prompt_tokens, reply. Expected a header such as arrival_s,prompt_tokens,output_tokens");
+      "c.csv:1: no column is called output_tokens or similar; found: timestamp, prompt_tokens, "
+      "reply. Expected a header such as arrival_s,prompt_tokens,output_tokens");
 }
 
 TEST_F(Traces, CsvWithoutArrivalsHasLengthsOnly) {
@@ -219,7 +219,7 @@ TEST_F(Traces, CsvSaysWhatIsWrongWithEachLine) {
             "c.csv:3: expected 3 fields as in the header, found 4\n"
             "c.csv:4: arrival_s must be within 4e+09 s of 0, found nan\n"
             "c.csv:5: prompt_tokens must be from 1 to 2147483647, found 3000000000\n"
-            "c.csv: 4 malformed lines: mend them, or go on without them with --skip-bad-lines");
+            "c.csv: 4 malformed lines: fix them, or skip them with --skip-bad-lines");
 }
 
 TEST_F(Traces, JsonlReadsArrivalsLengthsAndPrefixes) {
@@ -285,8 +285,7 @@ TEST_F(Traces, WhatUnpacksToMoreThanATraceMayHoldIsAnError) {
   EXPECT_EQ(error_with({.rows = 1000}), "no error");
   EXPECT_THAT(error_with({.rows = 999, .hashes = 7}),
               testing::EndsWith("c.csv.gz:1001: a trace may hold 999 requests and 7 prefix hashes, "
-                                "and here are more; cut the file into parts, as with head -n "
-                                "1000"));
+                                "but this one has more; split the file, as with head -n 1000"));
   const auto hashed = write(
       "m.jsonl", R"({"timestamp":0,"input_length":1500,"output_length":1,"hash_ids":[1,2,3]})");
   EXPECT_THROW(load_trace(hashed, "", false, trace_format_registry(), {.hashes = 2}), ConfigError);
@@ -342,12 +341,11 @@ TEST_F(Traces, AMissingFileAndAFolderAreErrors) {
 }
 
 TEST_F(Traces, AnUnknownFirstLineListsTheFormats) {
-  EXPECT_EQ(
-      errors(write("x.csv", "a,b\n1,2\n")),
-      "x.csv:1: this first line is of no known trace format: 'a,b'. Known (foretoken list "
-      "tells of them): azure, agentic_mooncake, bailian, mooncake, weka, burstgpt, vllm_bench, "
-      "sglang_bench, guidellm, aiperf, aiperf_inputs, openai_batch, litellm, sharegpt, "
-      "conversations, csv, jsonl, served");
+  EXPECT_EQ(errors(write("x.csv", "a,b\n1,2\n")),
+            "x.csv:1: the first line matches no known trace format: 'a,b'. Known (see foretoken "
+            "list): azure, agentic_mooncake, bailian, mooncake, weka, burstgpt, vllm_bench, "
+            "sglang_bench, guidellm, aiperf, aiperf_inputs, openai_batch, litellm, sharegpt, "
+            "conversations, csv, jsonl, served");
 }
 
 TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {
@@ -355,8 +353,8 @@ TEST_F(Traces, ANamedFormatInsistsOnItsHeader) {
   EXPECT_EQ(errors(path, "azure"),
             "x.csv:1: expected the header TIMESTAMP,ContextTokens,GeneratedTokens");
   EXPECT_EQ(errors(path, "csv"),
-            "x.csv:1: no column is called prompt_tokens or a name like it; found: a, b. Expected a "
-            "header such as arrival_s,prompt_tokens,output_tokens");
+            "x.csv:1: no column is called prompt_tokens or similar; found: a, b. Expected a header "
+            "such as arrival_s,prompt_tokens,output_tokens");
 }
 
 TEST_F(Traces, AHugeLineIsNoText) {
@@ -375,8 +373,7 @@ TEST_F(Traces, TwentyBadLinesAreListedAndTheRestCounted) {
     ASSERT_EQ(error.diagnostics().size(), 21U);
     EXPECT_EQ(error.diagnostics()[19].position.line, 22);
     EXPECT_EQ(error.diagnostics()[20].message,
-              "and 5 more; 25 malformed lines: mend them, or go on without them with "
-              "--skip-bad-lines");
+              "and 5 more; 25 malformed lines: fix them, or skip them with --skip-bad-lines");
   }
 }
 

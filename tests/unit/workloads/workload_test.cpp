@@ -60,14 +60,14 @@ TEST(WorkloadErrors, Arrivals) {
 }
 
 TEST(WorkloadErrors, KeysOfAnotherArrivalProcess) {
-  EXPECT_EQ(arrival_errors("arrivals = \"closed_loop\"\nusers = 4\nrate = \"4 /s\"\nrequests = 4\n"
-                           "burstiness = 2"),
-            "s.toml:4:1: workload.rate: has no meaning with arrivals = \"closed_loop\"; remove it\n"
-            "s.toml:6:1: workload.burstiness: has no meaning with arrivals = \"closed_loop\"; "
-            "remove it");
+  EXPECT_EQ(
+      arrival_errors("arrivals = \"closed_loop\"\nusers = 4\nrate = \"4 /s\"\nrequests = 4\n"
+                     "burstiness = 2"),
+      "s.toml:4:1: workload.rate: has no effect with arrivals = \"closed_loop\"; remove it\n"
+      "s.toml:6:1: workload.burstiness: has no effect with arrivals = \"closed_loop\"; remove it");
   EXPECT_EQ(arrival_errors("arrivals = \"closed_loop\"\nusers = 4\nrequests = 4\n"
                            "rate_scale = 2.0"),
-            "s.toml:5:1: workload.rate_scale: has no meaning with a closed loop, whose users set "
+            "s.toml:5:1: workload.rate_scale: has no effect with a closed loop, whose users set "
             "the pace; remove it");
 }
 
@@ -173,7 +173,7 @@ TEST(WorkloadErrors, AnUnknownKeyNamesTheNearest) {
   EXPECT_EQ(errors(std::string(poisson) + lengths + "trase_format = \"azure\""),
             "s.toml:7:1: unknown key 'trase_format' in [workload]; did you mean 'trace_format'?");
   EXPECT_EQ(errors(std::string(poisson) + lengths + "trace_format = \"azure\""),
-            "s.toml:7:1: workload.trace_format: has no meaning without trace = \"path\"");
+            "s.toml:7:1: workload.trace_format: has no effect without trace = \"path\"");
 }
 
 TEST(WorkloadErrors, AllOfATableTogether) {
@@ -249,8 +249,8 @@ TEST_F(WorkloadTraces, ALengthsOnlyTraceNeedsOtherArrivals) {
 
 TEST_F(WorkloadTraces, ATraceThatNothingUsesIsAMistake) {
   EXPECT_EQ(trace_errors("trace = \"t.jsonl\"\n" + std::string(poisson) + lengths),
-            "s.toml:2:1: workload.trace: is used by nothing: arrivals and lengths are generated. "
-            "Remove it, or set arrivals = \"trace\"");
+            "s.toml:2:1: workload.trace: is not used: arrivals and lengths are generated. Remove "
+            "it, or set arrivals = \"trace\"");
 }
 
 TEST_F(WorkloadTraces, AWindowBeyondTheTraceIsAMistake) {
@@ -276,7 +276,7 @@ TEST_F(WorkloadTraces, LinesAreReportedWhereTheyStandAndTheFileWhereItIsNamed) {
   EXPECT_EQ(trace_errors("trace = \"bad.csv\""),
             bad + ":2: output_tokens must be from 1 to 2147483647, found 0\n" +
                 "s.toml:2:1: workload.trace: " + bad +
-                ": 1 malformed line: mend it, or go on without it with --skip-bad-lines");
+                ": 1 malformed line: fix it, or skip it with --skip-bad-lines");
   const std::string empty = write("empty.csv", "").string();
   EXPECT_EQ(trace_errors("trace = \"empty.csv\""),
             "s.toml:2:1: workload.trace: " + empty +

@@ -14,7 +14,7 @@ ArrivalVariant trace_arrivals();
 ArrivalRegistry arrival_registry() {
   ArrivalRegistry registry("arrival process");
   registry.add("poisson", "independent requests at a mean rate", poisson_arrivals());
-  registry.add("gamma", "as poisson, burstier or steadier (burstiness)", gamma_arrivals());
+  registry.add("gamma", "like poisson, but burstier or steadier (burstiness)", gamma_arrivals());
   registry.add("interval", "one request every 1/rate", interval_arrivals());
   registry.add("profile", "a rate that changes from step to step", profile_arrivals());
   registry.add("closed_loop", "users who wait for each answer", closed_loop_arrivals());

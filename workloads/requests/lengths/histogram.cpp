@@ -26,7 +26,7 @@ const Keys<LengthHistogram>& histogram_keys() {
       {"skew",
        &S::skew,
        {.range = between(0.01, 100, "must be from 0.01 to 100"), .quiet = true},
-       "Where in a bucket lengths lie: 1 is evenly, more is nearer to its lower edge."},
+       "Spread of lengths within a bucket: 1 is even, more is nearer to its lower edge."},
   };
   return keys;
 }

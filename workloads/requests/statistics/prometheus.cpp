@@ -260,12 +260,12 @@ class Prometheus final : public StatisticsFormat {
     const std::set<double> starts = metrics.start_times();
     if (starts.size() == 1)
       throw ConfigError({files[1].string()},
-                        "is an older page than the one before, of the same process of the server; "
-                        "name pages in order of time");
+                        "is older than the page before, of the same server process; name pages in "
+                        "chronological order");
     if (starts.empty())
       traffic.notes.emplace_back(
-          "counts fall from one page to the next, taken as a restart of the server; pages have to "
-          "be named in order of time");
+          "counts fall from one page to the next, which is taken as a server restart; name pages "
+          "in chronological order");
   }
 
   static double requests(const Metrics& metrics) {
@@ -287,7 +287,7 @@ class Prometheus final : public StatisticsFormat {
     if (tokens > 0 && count > 0)
       return length_histogram({{static_cast<int>(std::clamp(tokens / count, 1.0, 1e9))}});
     throw ConfigError(place,
-                      fmt::format("holds neither {}_bucket nor {} of requests that ended; take all "
+                      fmt::format("holds neither {}_bucket nor {} of requests that ended; save all "
                                   "metrics that begin with vllm: or sglang:, after some traffic",
                                   names[0], total));
   }

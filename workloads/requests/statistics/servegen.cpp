@@ -196,8 +196,7 @@ std::vector<ServegenClient> clients_of(const std::vector<std::filesystem::path>&
     if (client.step() != clients[0].step())
       throw ConfigError(
           {client.trace.string()},
-          fmt::format("has a window every {} s, and {} one every {} s: sum them up "
-                      "apart",
+          fmt::format("has a window every {} s, but {} one every {} s; summarize them separately",
                       client.step(), clients[0].trace.filename().string(), clients[0].step()));
   }
   return clients;
@@ -229,7 +228,7 @@ class Servegen final : public StatisticsFormat {
     }
     if (requests <= 0)
       throw ConfigError({clients[0].trace.string()},
-                        "no request comes in this window; choose another with --window");
+                        "no request arrives in this window; choose another with --window");
     ObservedTraffic traffic;
     for (const auto& [begin, rate] : rates) traffic.rates.push_back(rate);
     traffic.requests = std::llround(requests);
@@ -274,7 +273,7 @@ class Servegen final : public StatisticsFormat {
     const bool has_requests =
         std::ranges::any_of(client.windows, [](const RateWindow& each) { return each.rate > 0; });
     if (has_requests && !(tells(prompts, prompts_before) && tells(outputs, outputs_before)))
-      throw ConfigError({path.string()}, "tells no lengths for this window");
+      throw ConfigError({path.string()}, "has no lengths for this window");
   }
 };
 

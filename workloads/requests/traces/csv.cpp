@@ -137,7 +137,7 @@ class Csv final : public LineTraceFormat {
   [[nodiscard]] Column require(std::optional<Column> column, std::string_view kind) const {
     if (column) return *std::move(column);
     throw BadLine(
-        fmt::format("no column is called {0}_tokens or a name like it; found: {1}. "
+        fmt::format("no column is called {0}_tokens or similar; found: {1}. "
                     "Expected a header such as arrival_s,prompt_tokens,output_tokens",
                     kind, names_));
   }

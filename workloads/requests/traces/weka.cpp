@@ -162,10 +162,8 @@ class Weka final : public JsonTraceFormat {
     session.read(record);
     if (session.rows().empty()) throw FailedRequest();
     if (block_tokens_ > 0 && session.block_tokens() != block_tokens_) {
-      throw BadLine(
-          fmt::format("block_size is {}, and that of earlier sessions {}; one file can "
-                      "have one",
-                      session.block_tokens(), block_tokens_));
+      throw BadLine(fmt::format("block_size is {}, but that of earlier sessions {}; a file has one",
+                                session.block_tokens(), block_tokens_));
     }
     block_tokens_ = session.block_tokens();
     has_global_ |= session.is_global();
