@@ -21,13 +21,13 @@ std::optional<FamilyAdaptation> adapt_family(const FamilyTable& table, const Art
   for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = row;
   const std::string_view name = table.family->name();
   if (rows.size() < launches_min) {
-    say("{}: {} launches are too few, at least {} are needed\n", name, rows.size(), launches_min);
+    say("{}: {} launches are too few; at least {} are needed\n", name, rows.size(), launches_min);
     return std::nullopt;
   }
   FamilyAdaptation adaptation = fit_adaptation(table, rows, artifact);
-  say("{}: {} launches, error {:.1f} % before, {:.1f} % after (each from the others){}\n", name,
+  say("{}: {} launches, error {:.1f} % before, {:.1f} % after (leave-one-out){}\n", name,
       rows.size(), 100 * adaptation.error_before, 100 * adaptation.error,
-      adaptation.corrects() ? "" : ": left as it is");
+      adaptation.corrects() ? "" : ": unchanged");
   return adaptation;
 }
 
@@ -48,15 +48,15 @@ int adapt(const AdaptCommand& command) {
   if (adaptation.families.empty()) {
     throw ConfigError(
         {command.measurements},
-        fmt::format("has {} launches on {}, but of no trained family {} or more; "
-                    "measure more with foretoken-measure --few 50 (calibration/measure/README.md)",
+        fmt::format("has {} launches on {}, but no trained family has {} or more; measure more "
+                    "with foretoken-measure --few 50 (calibration/measure/README.md)",
                     dataset.samples.size(), gpu.name, launches_min));
   }
   const std::string out = command.out.empty() ? adaptation_path(command.gpu) : command.out;
   write_file(out, write_adaptation(adaptation));
   const bool is_beside = !gpu.file.empty() && out == adaptation_path(command.gpu);
   say("-> {}; {}\n", out,
-      is_beside ? fmt::format("used from now on wherever {} is", gpu.file)
+      is_beside ? fmt::format("applied from now on wherever {} is used", gpu.file)
                 : fmt::format("use it with [predictor] adaptations = [\"{}\"]", out));
   return 0;
 }
@@ -65,17 +65,18 @@ int adapt(const AdaptCommand& command) {
 
 void add_adapt(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
-      "adapt", "Correct the prices of a GPU from a few launches measured on it");
+      "adapt", "Adapt the kernel prices of a GPU to a few launches measured on it");
   auto command = std::make_shared<AdaptCommand>();
-  subcommand->add_option("--gpu", command->gpu, "The GPU's TOML file, or a name")->required();
+  subcommand->add_option("--gpu", command->gpu, "GPU: name or TOML file")->required();
   subcommand
-      ->add_option("measurements", command->measurements,
-                   "A dataset or a folder of them, as foretoken-measure --few writes it")
+      ->add_option(
+          "measurements", command->measurements,
+          "Measured launches: a dataset or a folder of them, as foretoken-measure --few writes")
       ->required();
-  subcommand->add_option("--out", command->out,
-                         "The file to write (default: beside the TOML, where the simulator finds "
-                         "it)");
-  subcommand->add_option("--artifacts", command->artifacts, "Folder of artifacts of one's own");
+  subcommand->add_option(
+      "--out", command->out,
+      "Output file (default: next to the TOML file, where the simulator finds it)");
+  subcommand->add_option("--artifacts", command->artifacts, "Folder of your own artifacts");
   subcommand->callback([command, &chosen] { chosen = [command] { return adapt(*command); }; });
 }
 

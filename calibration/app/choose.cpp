@@ -101,7 +101,7 @@ int choose(const ChooseCommand& command) {
                                   "calibration/datasets/README.md for the format",
                                   command.gpu));
   }
-  say("-> {}; measure them, for instance with foretoken-measure all --only {}\n", command.out,
+  say("-> {}; measure them, for example with foretoken-measure all --only {}\n", command.out,
       command.out);
   return 0;
 }
@@ -109,19 +109,20 @@ int choose(const ChooseCommand& command) {
 }  // namespace
 
 void add_choose(CLI::App& program, Action& chosen) {
-  auto* subcommand =
-      program.add_subcommand("choose", "Choose the launches whose times say most about a new GPU");
+  auto* subcommand = program.add_subcommand(
+      "choose", "Choose the most informative launches to measure on a new GPU");
   auto command = std::make_shared<ChooseCommand>();
-  subcommand->add_option("--gpu", command->gpu, "The GPU's TOML file, or a name")->required();
+  subcommand->add_option("--gpu", command->gpu, "GPU: name or TOML file")->required();
   subcommand
       ->add_option("cases", command->cases,
-                   "Launches that could be measured: a dataset or a folder of them, with or "
-                   "without times (foretoken-measure all --cases)")
+                   "Candidate launches: a dataset or a folder of them, with or without times "
+                   "(foretoken-measure all --cases)")
       ->required();
-  subcommand->add_option("--count", command->count, "Launches of each family")
+  subcommand->add_option("--count", command->count, "Launches per family")
       ->check(CLI::PositiveNumber);
-  subcommand->add_option("--out", command->out, "Folder for the chosen ones, one file an input");
-  subcommand->add_option("--artifacts", command->artifacts, "Folder of artifacts of one's own");
+  subcommand->add_option("--out", command->out,
+                         "Folder for the chosen launches, one file per input");
+  subcommand->add_option("--artifacts", command->artifacts, "Folder of your own artifacts");
   subcommand->callback([command, &chosen] { chosen = [command] { return choose(*command); }; });
 }
 

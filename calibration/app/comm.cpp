@@ -73,7 +73,7 @@ std::vector<CommSplit> splits_of(const std::string& name) {
 CommDataset load_comm_dataset(const DatasetOptions& options) {
   if (options.data.empty() && options.own.empty()) {
     throw ConfigError({"--data"},
-                      "no measurements are given; name a folder with --data (or FORETOKEN_DATA) or "
+                      "no measurements given; name a folder with --data (or FORETOKEN_DATA) or "
                       "--own");
   }
   CommDataset dataset;
@@ -89,7 +89,7 @@ CommDataset load_comm_dataset(const DatasetOptions& options) {
                       "writes comm.csv");
   }
   for (const auto& [reason, rows] : dataset.left_out)
-    say_beside("{} rows left out: {}\n", rows, reason);
+    say_beside("{} rows excluded: {}\n", rows, reason);
   return dataset;
 }
 
@@ -129,7 +129,7 @@ int fit_comm(const FitComm& command) {
   artifact.set("made_from", provenance_of(rows));
   write_file(command.out, to_json(artifact, 1) + "\n");
   if (!command.fabrics.empty()) write_fabrics(fit_fabrics(rows), command.fabrics);
-  say("{} rows, {} fabrics, {} trees, error of sizes left out {:.1f} % -> {}\n", rows.size(),
+  say("{} rows, {} fabrics, {} trees, error on held-out sizes {:.1f} % -> {}\n", rows.size(),
       fitted.fabrics().size(), fitted.correction().trees().size(), 100 * error, command.out);
   return 0;
 }

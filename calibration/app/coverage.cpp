@@ -28,11 +28,11 @@ int coverage_command(const CoverageCommand& command) {
 
 void add_coverage(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
-      "coverage", "Share of launches on layouts held out that stay below their ceiling");
+      "coverage", "Report the share of launches on held-out layouts that stay below their ceiling");
   auto command = std::make_shared<CoverageCommand>();
   command->datasets.add_to(*subcommand);
   subcommand->add_option("--ceilings", command->ceilings,
-                         "Folder of ceilings to judge instead of those inside");
+                         "Folder of ceilings to evaluate instead of the built-in ones");
   subcommand->callback(
       [command, &chosen] { chosen = [command] { return coverage_command(*command); }; });
 }

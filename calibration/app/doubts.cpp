@@ -30,7 +30,7 @@ int doubts(const DatasetOptions& options) {
         enum_name(gemm.dtype), gemm.n, gemm.k, gemm.m, us(sample.time), row.m_before,
         us(row.before), row.m_after, us(row.after), sample.source_name);
   }
-  say("{} of {} products contradict both neighbours: not trained on\n", rows.size(),
+  say("{} of {} GEMMs contradict both neighbours and are excluded from training\n", rows.size(),
       dataset.samples.size());
   say("\n{}", floor.text());
   return 0;
@@ -39,10 +39,10 @@ int doubts(const DatasetOptions& options) {
 }  // namespace
 
 void add_doubts(CLI::App& program, Action& chosen) {
-  auto* subcommand = program.add_subcommand(
-      "doubts",
-      "List measured rows that contradict both neighbours, which training leaves out, and "
-      "count those that are faster than physics allows");
+  auto* subcommand =
+      program.add_subcommand("doubts",
+                             "List measured rows that contradict both neighbours (training "
+                             "excludes them), and count those faster than physics allows");
   auto options = std::make_shared<DatasetOptions>();
   options->add_to(*subcommand);
   subcommand->callback([options, &chosen] { chosen = [options] { return doubts(*options); }; });

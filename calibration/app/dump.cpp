@@ -123,7 +123,7 @@ int dump(const DumpOptions& options) {
   }
   file.finish();
   file.publish();
-  say("{} samples to {}, {} unusable rows left out\n", dataset.samples.size(), options.out,
+  say("{} samples written to {}, {} unusable rows excluded\n", dataset.samples.size(), options.out,
       dataset.rows_left_out);
   return 0;
 }
@@ -136,12 +136,11 @@ void add_dump(CLI::App& program, Action& chosen) {
   options->datasets.add_to(*command);
   command->add_option("--kernel", options->kernel, "Kernel type (gemm, attention, fused_moe, …)");
   command->add_option("--family", options->family, "Estimator family: adds T and features");
-  command->add_option("--every", options->every, "Keep one sample in so many")
+  command->add_option("--every", options->every, "Keep every Nth sample")
       ->check(CLI::PositiveNumber);
   command->add_flag("--cases", options->as_cases,
-                    "Write the dataset format of calibration/datasets instead, which foretoken "
-                    "diagnose reads");
-  command->add_option("--out", options->out, "The CSV to write")->required();
+                    "Write the format of calibration/datasets instead, for foretoken diagnose");
+  command->add_option("--out", options->out, "CSV file to write")->required();
   command->callback([options, &chosen] { chosen = [options] { return dump(*options); }; });
 }
 

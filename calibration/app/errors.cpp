@@ -85,17 +85,16 @@ int errors(const ErrorsCommand& command) {
 
 void add_errors(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
-      "errors", "The table of held-out errors that the intervals of reports come from");
+      "errors", "Write the table of held-out errors that report intervals are based on");
   auto command = std::make_shared<ErrorsCommand>();
   const auto input = [&](const char* name, std::string& path, const char* text) {
     return subcommand->add_option(name, path, text)->check(CLI::ExistingFile);
   };
-  input("--seen", command->seen, "What evaluate --json wrote")->required();
-  input("--gpu", command->gpu, "What evaluate --split gpu --json wrote");
-  input("--comm", command->comm, "What evaluate --comm --json wrote");
-  input("--silicon", command->silicon, "What foretoken validate --silicon --json printed");
-  input("--keep", command->keep,
-        "A table written earlier: errors of what is left out stay its own");
+  input("--seen", command->seen, "Output of evaluate --json")->required();
+  input("--gpu", command->gpu, "Output of evaluate --split gpu --json");
+  input("--comm", command->comm, "Output of evaluate --comm --json");
+  input("--silicon", command->silicon, "Output of foretoken validate --silicon --json");
+  input("--keep", command->keep, "Earlier table: errors without new input are kept from it");
   subcommand->add_option("--out", command->out, "Write the table here instead of printing it");
   subcommand->callback([command, &chosen] { chosen = [command] { return errors(*command); }; });
 }

@@ -49,12 +49,11 @@ void print(const EvaluateCommand& command, const std::vector<EvaluationReport>& 
         is_printed ? report.mean_of_families() : "");
   }
   if (command.split == "few") {
-    say("launches of the GPU left out: {}; judged on its other rows\n",
-        command.few.draw == 0
-            ? fmt::format("chosen as foretoken-calibrate choose does, among {} rows of each "
-                          "family, times unseen",
-                          choice_candidates_max)
-            : fmt::format("drawn at random (seed {})", command.few.draw));
+    say("launches of the held-out GPU: {}; evaluated on its other rows\n",
+        command.few.draw == 0 ? fmt::format("chosen as by foretoken-calibrate choose, among {} "
+                                            "rows per family, without their times",
+                                            choice_candidates_max)
+                              : fmt::format("drawn at random (seed {})", command.few.draw));
   }
   if (!command.json.empty() && !command.promises) {
     write_file(command.json, to_json(reports.front().json()) + "\n");
@@ -64,7 +63,7 @@ void print(const EvaluateCommand& command, const std::vector<EvaluationReport>& 
 void check_promises(const EvaluateCommand& command) {
   if (command.split != "seen" ||
       std::ranges::find(command.columns, "synperf") == command.columns.end()) {
-    throw ConfigError({"--promises"}, "are judged of synperf as shipped (--split seen)");
+    throw ConfigError({"--promises"}, "needs predictor synperf as shipped (--split seen)");
   }
 }
 
@@ -109,7 +108,8 @@ int evaluate(const EvaluateCommand& asked) {
   }
   if (command.promises) check_promises(command);
   if (has_own_columns(command) && !command.also.empty())
-    throw ConfigError({"--also"}, "splits few and sibling have columns of their own");
+    throw ConfigError(
+        {"--also"}, "cannot be combined with --split few or sibling, which have their own columns");
   Evaluation evaluation(command);
   print(command, evaluation.run());
   if (command.promises) print_promises(command, evaluation.promises());
@@ -120,10 +120,10 @@ int evaluate(const EvaluateCommand& asked) {
 
 void add_evaluate(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
-      "evaluate", "Errors of predictors on measurements they were not made from");
+      "evaluate", "Evaluate predictors on measurements they were not fitted to");
   auto command = std::make_shared<EvaluateCommand>();
   command->datasets.add_to(*subcommand);
-  subcommand->add_option("--family", command->family, "Which one, or all");
+  subcommand->add_option("--family", command->family, "Estimator family, or all");
   auto* const predictor =
       subcommand
           ->add_option("--predictor", command->columns,
@@ -132,77 +132,79 @@ void add_evaluate(CLI::App& program, Action& chosen) {
           ->take_all();
   subcommand
       ->add_option("--also", command->also,
-                   "A second table, of the first predictor beside these, on the rows that they all "
-                   "price; nothing is priced twice")
+                   "Add a second table that compares the first predictor with these, on the rows "
+                   "that all of them price; nothing is priced twice")
       ->delimiter(',')
       ->take_all();
   auto* const split = subcommand->add_option(
       "--split", command->split,
-      "seen: layouts held out; own: our own launches (both in seconds); gpu, hopper, few, model, "
-      "steps: trained again without them (minutes); few: then adapted to some launches, against "
-      "the same networks before; sibling: priced by a trained part of the GPU's generation and "
-      "what its other numbers do, against the networks alone. With --comm: sizes, ranks, nodes, "
-      "gpu (default: all of them, half "
+      "seen: held-out layouts; own: our own launches (both in seconds); gpu, hopper, few, model, "
+      "steps: retrained without them (minutes); few: then adapted to some launches, compared with "
+      "the same networks before; sibling: scaled from a trained GPU of the same generation, "
+      "compared with the networks alone. With --comm: sizes, ranks, nodes, gpu (default: all, half "
       "a minute) or shipped");
   subcommand->add_option("--fold", command->fold,
-                         "Only the folds whose name has this text (\"l40s\"; several processes can "
-                         "share a split)");
+                         "Only the folds whose name contains this text (\"l40s\"), so that "
+                         "processes can share a split");
   subcommand
       ->add_option("--launches", command->few.counts,
-                   "Split few: how many of a family to adapt to, as in 25,50,100")
+                   "Split few: launches per family to adapt to, such as 25,50,100")
       ->delimiter(',')
       ->check(CLI::Range(2, 10'000));
   subcommand->add_option("--draw", command->few.draw,
                          "Split few: draw the launches at random with this seed instead");
   subcommand->add_option("--left-out", command->left_out,
-                         "Splits gpu, few and sibling: a GPU to leave out (may be repeated)");
-  subcommand->add_option("--also-without", command->also_without,
-                         "Not trained on either, and not judged: the GPU's siblings");
-  subcommand->add_option("--artifacts", command->artifacts,
-                         "Folder of artifacts to judge instead of those inside (seen, own)");
+                         "Splits gpu, few and sibling: GPU to hold out; repeatable");
+  subcommand->add_option(
+      "--also-without", command->also_without,
+      "GPU to exclude from training and evaluation too, such as a sibling; repeatable");
+  subcommand->add_option(
+      "--artifacts", command->artifacts,
+      "Folder of artifacts to evaluate instead of the built-in ones (seen, own)");
   subcommand->add_option("--judge", command->judged,
-                         "At most so many rows of a fold (20,000; splits few and sibling: 3,000)");
-  subcommand->add_flag("--comm", command->comm,
-                       "Judge the prices of communication instead of those of kernels");
+                         "Maximum rows per fold (20,000; splits few and sibling: 3,000)");
+  subcommand->add_flag("--comm", command->comm, "Evaluate communication instead of kernels");
   subcommand->add_flag("--wave", command->wave,
-                       "Judge dispatch of mixture-of-experts kernels by the wave model: RaMP's "
-                       "tables. --split: profiled, spread, folds (default: all three)");
+                       "Evaluate dispatch of MoE kernels by the wave model: RaMP's tables. "
+                       "--split: profiled, spread, folds (default: all three)");
   subcommand->add_option("--grid", command->wave_options.data,
                          "With --wave, --tuned: measured grids instead of the committed one");
   subcommand->add_option("--refined", command->wave_options.refined,
-                         "With --wave: passes of moe_contenders_triton.py over the grid's points, "
-                         "whose times replace its own");
+                         "With --wave: results of moe_contenders_triton.py for the grid's points, "
+                         "which replace their times");
   subcommand->add_flag("--comparators", command->wave_options.with_comparators,
-                       "With --wave: random forest and perceptron too (two minutes)");
-  subcommand->add_flag("--steps", command->steps,
-                       "Judge whole steps that step_executor.py ran, kernel by kernel, priced as "
-                       "shipped");
+                       "With --wave: also evaluate a random forest and a perceptron (two minutes)");
+  subcommand->add_flag(
+      "--steps", command->steps,
+      "Evaluate whole steps run by step_executor.py, kernel by kernel, priced as shipped");
   subcommand->add_flag("--modules", command->modules,
-                       "Judge whole attention blocks of MLA, DSA, MSA and DeepSeek-V4 as the sum "
-                       "of their kernels, priced as shipped");
+                       "Evaluate whole attention blocks of MLA, DSA, MSA and DeepSeek-V4 as the "
+                       "sum of their kernels, priced as shipped");
   subcommand->add_flag("--ragged", command->is_ragged,
-                       "Judge FlashInfer's launches of unequal sequences by kernel, head layouts "
-                       "left out a fifth at a time (trained first: minutes)");
-  subcommand->add_flag("--promises", command->promises,
-                       "Judge expected errors, too, by what launches on layouts held out are off "
-                       "by (with --brief: their last line); --json: write the table that the "
-                       "predictor takes them from");
-  subcommand->add_flag("--tiles", command->tiles,
-                       "Judge which tile each tile model selects, by exhaustive measurements");
+                       "Evaluate FlashInfer launches of unequal sequences by kernel, five-fold "
+                       "over head layouts (retrains: minutes)");
+  subcommand->add_flag(
+      "--promises", command->promises,
+      "Also evaluate expected errors on held-out layouts (with --brief: their last line only); "
+      "--json: write the table that the predictor takes them from");
+  subcommand->add_flag(
+      "--tiles", command->tiles,
+      "Evaluate the tile that each tile model selects against exhaustive measurements");
   subcommand->add_flag("--choices", command->choices,
-                       "Judge all choices of kernels, a line each: tiles, Stream-K's grids, "
-                       "cuBLAS's tiles, configurations of experts");
+                       "Evaluate all kernel choices, one line each: tiles, Stream-K grids, cuBLAS "
+                       "tiles, MoE configurations");
   subcommand->add_flag("--tuned", command->tuned,
-                       "Judge what block sizes, stages and warps bring to layers of experts below "
-                       "their ceiling");
-  subcommand->add_option("--jobs", command->jobs, "So many families, folds and predictors at once")
+                       "Evaluate the gain from tuning block sizes, stages and warps of MoE layers "
+                       "below their ceiling");
+  subcommand
+      ->add_option("--jobs", command->jobs,
+                   "Families, folds and predictors to evaluate in parallel")
       ->check(CLI::PositiveNumber);
-  subcommand->add_flag("--brief", command->text.is_brief,
-                       "Only a line a family, all GPUs together");
+  subcommand->add_flag("--brief", command->text.is_brief, "One line per family, all GPUs together");
   subcommand->add_flag("--by-source", command->text.with_sources,
-                       "A line for each kernel source too");
+                       "Also one line per kernel source");
   subcommand->add_flag("--details", command->text.with_details,
-                       "Median, p90 and bias of every predictor, not only of the first");
+                       "Median, p90 and bias of every predictor, not only the first");
   subcommand->add_option("--json", command->json, "Also write the table to this file");
   command->flags.add_to(*subcommand);
   subcommand->callback([command, split, predictor, &chosen] {

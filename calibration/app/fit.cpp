@@ -10,28 +10,27 @@ namespace foretoken {
 namespace {
 
 void add_fit_wave(CLI::App& fit, Action& chosen) {
-  auto* wave = fit.add_subcommand(
-      "wave", "The wave model of fused mixture-of-experts kernels, for dispatch");
+  auto* wave = fit.add_subcommand("wave", "Fit the wave model of fused MoE kernels, for dispatch");
   auto command = std::make_shared<FitWave>();
   auto machine = std::make_shared<FitWaveMachine>();
-  auto* const is_machine = wave->add_flag("--specification")
-                               ->description(
-                                   "Fit what other GPUs are priced by from their specifications "
-                                   "instead, and print it; several formats and fused_moe.csv.gz "
-                                   "too");
+  auto* const is_machine =
+      wave->add_flag("--specification")
+          ->description(
+              "Instead fit and print the constants that price other GPUs from their "
+              "specifications; accepts several formats, and fused_moe.csv.gz");
   wave->add_option("data", command->data,
-                   "Times of configurations (CSV of moe_grid_triton.py or fused_moe_triton.py), of "
-                   "one GPU and number format")
+                   "Measured configurations of one GPU and number format (CSV of "
+                   "moe_grid_triton.py or fused_moe_triton.py)")
       ->required();
   wave->add_option("--out", command->out,
-                   "The file to write; calibration/artifacts/wave/GPU_DTYPE.json if not given");
-  wave->add_option("--refined", command->refined,
-                   "Passes of moe_contenders_triton.py over the data's points, whose times replace "
-                   "its own");
+                   "Output file (default: calibration/artifacts/wave/GPU_DTYPE.json)");
+  wave->add_option(
+      "--refined", command->refined,
+      "Results of moe_contenders_triton.py for the data's points, which replace their times");
   wave->add_option("--own-ridge", command->options.own_ridge,
-                   "How firmly a layer's constants are held to those of all layers, in points");
+                   "Shrinkage of a layer's constants towards those of all layers, in points");
   wave->add_option("--contender-margin", command->options.contender_margin,
-                   "Configurations within this share of the best somewhere are kept");
+                   "Keep configurations within this share of the best at some point");
   wave->callback([=, &chosen] {
     machine->data = command->data;
     const bool fits_machine = is_machine->count() > 0;
@@ -44,20 +43,19 @@ void add_fit_wave(CLI::App& fit, Action& chosen) {
 void add_fit(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand(
       "fit",
-      "Fit what prices communication (constants of each fabric and a forest), tiles, or the wave "
-      "model");
+      "Fit models of communication (constants of each fabric, a forest), tiles or MoE kernels");
   auto command = std::make_shared<FitComm>();
   auto tiles = std::make_shared<FitTileConstants>();
   auto out = std::make_shared<std::string>();
   command->datasets.add_to(*subcommand);
-  subcommand->add_option("--out", *out, "The file to write");
-  auto* const comm = subcommand->add_flag("--comm")->description("What is fitted: communication");
+  subcommand->add_option("--out", *out, "Output file");
+  auto* const comm = subcommand->add_flag("--comm")->description("Fit communication");
   auto* const is_tiles = subcommand->add_flag("--tiles")->excludes(comm)->description(
-      "What is fitted: the constants of tile model foretoken_2026");
+      "Fit the constants of tile model foretoken_2026");
   auto* const is_stream_k = subcommand->add_flag("--stream-k")
                                 ->excludes(comm)
                                 ->excludes(is_tiles)
-                                ->description("What is fitted: what Stream-K adds to them");
+                                ->description("Fit the Stream-K constants of that model");
   subcommand->add_option("--fabrics", command->fabrics,
                          "Also write each fabric's constants to this folder (TOML)");
   subcommand->add_option("--all-reduce", command->all_reduce,

@@ -44,7 +44,7 @@ std::string times(double ratio) { return fmt::format("{:.2f}x", ratio); }
 
 void add_tiles(const std::vector<TileTimes>& files, Choices& choices) {
   const std::string model(default_tile_model(GpuVendor::nvidia));
-  choices.title("tile of a Triton product, by our model (share of the best tile's speed)");
+  choices.title("tile of a Triton GEMM, by our model (share of the best tile's speed)");
   for (const TileTimes& file : files) {
     const TileReport report(file);
     const bool is_fitted = file.file == fitted_tile_table;
@@ -52,12 +52,12 @@ void add_tiles(const std::vector<TileTimes>& files, Choices& choices) {
     if (line == nullptr) continue;
     const std::string machine = fmt::format("{} {}", file.gpu, enum_name(file.dtype));
     choices.add(fmt::format("tile {}", machine), line->mean,
-                fmt::format("{}, {}", machine, is_fitted ? "layers left out" : "nothing fitted"),
+                fmt::format("{}, {}", machine, is_fitted ? "held-out layers" : "nothing fitted"),
                 tenths(line->mean), fmt::format("worst {}", tenths(line->worst)));
   }
   for (const TileTimes& file : files) {
     if (file.file != fitted_tile_table) continue;
-    choices.title("speed of these products, cuBLAS's = 1 (layers left out)");
+    choices.title("speed of these GEMMs, cuBLAS = 1 (held-out layers)");
     const TileGapReport gaps(file);
     for (const TileGapReport::Line& line : gaps.lines()) {
       std::string beside;
@@ -76,7 +76,8 @@ void add_grids(const StreamKReport& report, Choices& choices) {
   const StreamKReport::Line* split = report.find("cheapest", "split");
   const StreamKReport::Line* plain = report.find("(plain, split as selected)", "split");
   if (judged == nullptr || split == nullptr || plain == nullptr) return;
-  choices.title("Stream-K's grid, by our policy (time over a CTA a tile's, layers left out)");
+  choices.title(
+      "Stream-K's grid, by our policy (time over that of one CTA per tile, held-out layers)");
   choices.add("stream_k", judged->mean, "all", fmt::format("{:.3f}", judged->mean),
               fmt::format("{:.3f} over the best grid", judged->over_best));
   choices.add("stream_k split", split->mean, "where split-K wins",
@@ -85,13 +86,13 @@ void add_grids(const StreamKReport& report, Choices& choices) {
 }
 
 void add_library_tiles(Choices& choices) {
-  choices.title("cuBLAS's own tile on an H200, by voting trees (the very tile, layers left out)");
+  choices.title("cuBLAS's own tile on an H200, by voting trees (exact tile, held-out layers)");
   for (const std::string format : {"bf16", "fp8"}) {
     const TileScore held_out = score_tile_profile(
         fmt::format("calibration/datasets/h200/gemm_{}.csv.gz", format),
         fmt::format("calibration/datasets/h100/cublas_choices_{}.csv.gz", format));
     choices.add("cublas " + format, held_out.tile, format, tenths(held_out.tile),
-                fmt::format("as many rounds of as large a tile {}", tenths(held_out.same_rounds)));
+                fmt::format("same tile size and waves {}", tenths(held_out.same_rounds)));
   }
 }
 
@@ -108,25 +109,25 @@ void add_experts(const std::string& name, const std::string& title, const Evalua
   };
   choices.title(title);
   add("regret", "points of profiled layers", fitted.scores.back());
-  add("unseen", "layers nobody profiled",
+  add("unseen", "unprofiled layers",
       judge_wave(grid, folds, two_level(command.options, true)).scores.back());
-  add("specification", "from the specification, of all",
+  add("specification", "from the specification, among all",
       judge_wave(grid, folds, analytic_method()).scores.back());
-  add("advised", "the same, of those that regions advise",
+  add("advised", "the same, among those that regions advise",
       judge_wave(grid, folds, advised(analytic_method())).scores.back());
   const RoutingGains gains = routing_gains(grid, fitted);
   constexpr double uneven = 0.5;
   const auto half = gains.by_balancedness.find(uneven);
   if (half == gains.by_balancedness.end()) return;
   choices.add(name + " gain", half->second.speedup.value(),
-              "by routing over static at balancedness 0.5", times(half->second.speedup.value()),
+              "routing-aware over static, balancedness 0.5", times(half->second.speedup.value()),
               fmt::format("the measured best {}", times(half->second.oracle.value())));
 }
 
 void add_tuning(Choices& choices) {
   const TuningSummary tuned = TuningReport(load_moe_grid(default_tuning)).below_ceiling();
   choices.title(fmt::format(
-      "{} layers of experts below their ceiling on an H100, configuration from the specification",
+      "{} MoE layers below their ceiling on an H100, configuration from the specification",
       tuned.layers));
   choices.add("tuned gap", tuned.chosen_gap, "gap to the ceiling",
               fmt::format("{:.3f}", tuned.chosen_gap),
@@ -143,10 +144,9 @@ int evaluate_choices(const EvaluateChoices& command) {
   add_tiles(load_tile_times(command.datasets.own), choices);
   add_grids(StreamKReport(load_stream_k_times(command.datasets.own)), choices);
   add_library_tiles(choices);
-  add_experts(
-      "experts",
-      "configuration of a layer of experts in seven launches, H200 fp8 (time over the best's)", {},
-      choices);
+  add_experts("experts",
+              "MoE configuration in seven launches, H200 fp8 (excess over the best time)", {},
+              choices);
   EvaluateWave one_launch;
   one_launch.data = {"calibration/datasets/h200/moe_grid_one_launch_fp8.csv.gz"};
   add_experts("one_launch", "the same in one launch, as RaMP's kernel", one_launch, choices);

@@ -12,17 +12,18 @@ DatasetOptions::DatasetOptions() {
 }
 
 void DatasetOptions::add_to(CLI::App& subcommand) {
-  subcommand.add_option("--data", data, "Public measurements, a folder laid out as FORETOKEN_DATA")
+  subcommand
+      .add_option("--data", data, "Folder of public measurements, laid out like FORETOKEN_DATA")
       ->envname("FORETOKEN_DATA");
   subcommand.add_option("--own", own,
-                        "Measurements in Foretoken's own format, a folder; \"\" for none (default: "
-                        "calibration/datasets where it is)");
+                        "Folder of measurements in Foretoken's own format; \"\" for none (default: "
+                        "calibration/datasets if it exists)");
 }
 
 Dataset load_datasets(const DatasetOptions& options, const KeepSample& keep) {
   if (options.data.empty() && options.own.empty()) {
     throw ConfigError({"--data"},
-                      "no measurements are given; name a folder with --data (or FORETOKEN_DATA) or "
+                      "no measurements given; name a folder with --data (or FORETOKEN_DATA) or "
                       "--own");
   }
   Dataset dataset;

@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   using namespace foretoken;
-  CLI::App program("Trains, fits and judges the artifacts that Foretoken prices kernels with.",
+  CLI::App program("Trains, fits and evaluates the artifacts that Foretoken prices kernels with.",
                    "foretoken-calibrate");
   Action chosen;
   add_dump(program, chosen);

@@ -19,10 +19,10 @@ int fit_tiles(const TilesCommand& command) {
   const TileProfileFit fit = fit_tile_profile(command.data, command.choices);
   write_file(command.out, write_fit(fit, command.data));
   const TileScore& held = fit.held_out;
-  say("{} launches, {} answers without one, {} tiles -> {}\n", fit.rows, fit.answers,
+  say("{} launches, {} library choices without a launch, {} tiles -> {}\n", fit.rows, fit.answers,
       fit.profile.tiles.size(), command.out);
-  say("held-out layouts, {} launches: {:.1f} % the very tile, {:.1f} % and its split, "
-      "{:.1f} % as many rounds of as large a tile\n",
+  say("held-out layouts, {} launches: {:.1f} % exact tile, {:.1f} % tile and split, {:.1f} % same "
+      "tile size and waves\n",
       held.rows, 100 * held.tile, 100 * held.tile_and_split, 100 * held.same_rounds);
   return 0;
 }
@@ -31,13 +31,12 @@ int fit_tiles(const TilesCommand& command) {
 
 void add_tiles(CLI::App& program, Action& chosen) {
   auto* subcommand =
-      program.add_subcommand("tiles", "Learn which tiles cuBLAS takes from profiled launches");
+      program.add_subcommand("tiles", "Learn which tiles cuBLAS selects, from profiled launches");
   auto command = std::make_shared<TilesCommand>();
-  subcommand->add_option("--data", command->data, "Profiled launches of products (CSV)");
+  subcommand->add_option("--data", command->data, "Profiled GEMM launches (CSV)");
   subcommand->add_option("--choices", command->choices,
-                         "What the library answered for other shapes (cublas_choices.py; \"\": "
-                         "nothing)");
-  subcommand->add_option("--out", command->out, "The file to write");
+                         "The library's choices for other shapes (cublas_choices.py; \"\": none)");
+  subcommand->add_option("--out", command->out, "Output file");
   subcommand->callback([command, &chosen] { chosen = [command] { return fit_tiles(*command); }; });
 }
 

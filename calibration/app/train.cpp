@@ -237,8 +237,7 @@ int train_command(TrainCommand command) {
                       unknown_name_message("baseline", command.baseline, baselines));
   }
   if (command.quantile > 0 && (command.all || !command.baseline.empty())) {
-    throw ConfigError({"--quantile"},
-                      "trains ceilings of families: leave out --all and --baseline");
+    throw ConfigError({"--quantile"}, "trains ceilings of families; omit --all and --baseline");
   }
   Training(command).run();
   return 0;
@@ -250,27 +249,26 @@ void add_train(CLI::App& program, Action& chosen) {
   auto* subcommand = program.add_subcommand("train", "Train the networks of estimator families");
   auto command = std::make_shared<TrainCommand>();
   command->datasets.add_to(*subcommand);
-  subcommand->add_option("--family", command->family, "Which one, or all");
+  subcommand->add_option("--family", command->family, "Estimator family, or all");
   subcommand->add_option("--out", command->out,
-                         "Folder for the artifacts (default: calibration/artifacts, of ceilings "
+                         "Folder for the artifacts (default: calibration/artifacts; for ceilings "
                          "calibration/artifacts/ceilings)");
   subcommand
       ->add_option("--quantile", command->quantile,
-                   "Learn a ceiling instead of the time to expect: the efficiency that this share "
+                   "Learn a ceiling instead of the expected time: the efficiency that this share "
                    "of launches stays below (0.8 for foretoken diagnose)")
       ->check(CLI::Range(0.01, 0.99));
-  subcommand->add_option(
-      "--baseline", command->baseline,
-      "neusight, synperf_paper (or _without_mio, _without_math), linear or wave: a baseline "
-      "instead of the families' networks");
+  subcommand->add_option("--baseline", command->baseline,
+                         "Train a baseline instead of the families' networks: neusight, "
+                         "synperf_paper (or _without_mio, _without_math), linear or wave");
   subcommand->add_flag("--all", command->all,
-                       "Everything that is shipped: networks, baselines, tile profiles");
-  subcommand->add_option("--jobs", command->jobs, "Train so many families side by side")
+                       "Train everything that is shipped: networks, baselines, tile profiles");
+  subcommand->add_option("--jobs", command->jobs, "Families to train in parallel")
       ->check(CLI::PositiveNumber);
   subcommand->add_flag("--with-held-out", command->with_held_out,
-                       "Train on the held-out layouts too: no honest score is left");
+                       "Also train on the held-out layouts; leaves no held-out score");
   subcommand->add_flag("--unseen-error", command->with_unseen_error,
-                       "Also measure the error on architectures left out, for the artifact");
+                       "Also measure the error with each architecture held out, for the artifact");
   command->flags.add_to(*subcommand);
   subcommand->callback(
       [command, &chosen] { chosen = [command] { return train_command(*command); }; });

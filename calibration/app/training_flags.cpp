@@ -20,19 +20,19 @@ void TrainingFlags::add_to(CLI::App& command) {
   const auto network = &FamilyTraining::network;
   const auto rows = &FamilyTraining::rows;
   add(command, "--widths", network, &TrainOptions::widths, "Hidden layers");
-  add(command, "--members", network, &TrainOptions::members, "Networks of the ensemble");
-  add(command, "--epochs", network, &TrainOptions::epochs, "At most so many passes over the rows");
-  add(command, "--batch", network, &TrainOptions::batch, "Rows of a step");
-  add(command, "--learning-rate", network, &TrainOptions::learning_rate, "At the start");
-  add(command, "--weight-decay", network, &TrainOptions::weight_decay, "Of AdamW");
-  add(command, "--dropout", network, &TrainOptions::dropout,
-      "Share of units dropped while training");
-  add(command, "--batch-norm", network, &TrainOptions::batch_norm, "Normalise after each layer");
-  add(command, "--seed", network, &TrainOptions::seed, "Of starts, batches and validation layouts");
+  add(command, "--members", network, &TrainOptions::members, "Networks in the ensemble");
+  add(command, "--epochs", network, &TrainOptions::epochs, "Maximum epochs");
+  add(command, "--batch", network, &TrainOptions::batch, "Rows per step");
+  add(command, "--learning-rate", network, &TrainOptions::learning_rate, "Initial learning rate");
+  add(command, "--weight-decay", network, &TrainOptions::weight_decay, "Weight decay of AdamW");
+  add(command, "--dropout", network, &TrainOptions::dropout, "Share of units dropped in training");
+  add(command, "--batch-norm", network, &TrainOptions::batch_norm, "Normalize after each layer");
+  add(command, "--seed", network, &TrainOptions::seed,
+      "Seed of initial weights, batches and validation layouts");
   add(command, "--rows", rows, &RowChoice::rows_max_per_group,
-      "At most so many rows of one GPU and source; 0 = all");
+      "Maximum rows per GPU and source; 0 = all");
   add(command, "--without-gpu", rows, &RowChoice::without_gpus,
-      "Leave out this GPU's measurements (may be repeated)");
+      "Exclude this GPU's measurements; repeatable");
 }
 
 void TrainingFlags::apply(FamilyTraining& training) const {

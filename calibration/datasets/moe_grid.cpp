@@ -24,7 +24,7 @@ std::int64_t integer_in(std::string_view text, const SourcePosition& position) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw ConfigError(position, fmt::format("histogram: '{}' is no count", text));
+    throw ConfigError(position, fmt::format("histogram: '{}' is not a count", text));
   }
   return value;
 }
@@ -127,7 +127,7 @@ class GridReader {
     const std::int64_t value = rows_.integer(column);
     if (value >= 1 && value <= max) return value;
     throw ConfigError(rows_.position(),
-                      fmt::format("{}: {} is not from 1 to {}; mend or leave out this row",
+                      fmt::format("{}: {} is not from 1 to {}; fix or remove this row",
                                   rows_.columns()[static_cast<std::size_t>(column)], value, max));
   }
 
@@ -139,7 +139,7 @@ class GridReader {
     throw ConfigError(
         rows_.position(),
         fmt::format("histogram: does not add up to the {} assignments of {} tokens to "
-                    "{} experts each; mend or leave out this row",
+                    "{} experts each; fix or remove this row",
                     wanted, point.tokens, point.topk));
   }
 
@@ -198,7 +198,7 @@ void expect_alike(const MoeGrid& grid, const MoeGrid& other) {
   if (grid.gpu == other.gpu && grid.dtype == other.dtype) return;
   throw ConfigError(
       {other.source},
-      fmt::format("was measured on {} in {}, {} on {} in {}: fit them apart", other.gpu,
+      fmt::format("was measured on {} in {}, {} on {} in {}: fit them separately", other.gpu,
                   enum_name(other.dtype), grid.source, grid.gpu, enum_name(grid.dtype)));
 }
 

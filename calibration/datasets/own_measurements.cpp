@@ -17,7 +17,7 @@ void check_measured_on(const CsvRows& rows, const GpuSpec& gpu) {
   };
   check("gpu_spec", gpu.name,
         fmt::format("the GPU asked for is '{}'; name the GPU that was measured", gpu.name));
-  const std::string remedy = "; measure on the GPU that the specification describes, or mend it";
+  const std::string remedy = "; measure on the GPU that the specification describes, or fix it";
   check("sm_count", fmt::format("{}", gpu.sm_count),
         fmt::format("'{}' has {} SMs{}", gpu.name, gpu.sm_count, remedy));
   const std::string capability =
@@ -29,10 +29,11 @@ void check_measured_on(const CsvRows& rows, const GpuSpec& gpu) {
 /// A file that was named must be a dataset; in a folder others may lie.
 void check_is_dataset(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path) || MeasuredRows::is_dataset(CsvRows(path))) return;
-  throw ConfigError({path.string()},
-                    fmt::format("is no dataset of measurements: it needs a first line '# format: "
-                                "{}' and a column time_us; see calibration/datasets/README.md",
-                                dataset_format));
+  throw ConfigError(
+      {path.string()},
+      fmt::format("is not a dataset of measurements: it needs a first line '# format: "
+                  "{}' and a column time_us; see calibration/datasets/README.md",
+                  dataset_format));
 }
 
 }  // namespace

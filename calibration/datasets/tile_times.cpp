@@ -15,7 +15,7 @@ DType operands(const CsvRows& rows) {
   if (said.empty()) return DType::bf16;
   if (const auto dtype = parse_enum<DType>(said)) return *dtype;
   throw ConfigError(rows.provenance_position("dtype"),
-                    fmt::format("'{}' is no format of numbers", said));
+                    fmt::format("'{}' is not a number format", said));
 }
 
 class Reader {

@@ -84,7 +84,7 @@ std::string CommReport::text() const {
   }
   text += "forest% and formula% are medians of |predicted - measured| / measured\n";
   for (const auto& [split, count] : unpriced_)
-    text += fmt::format("{}: {} rows without a price are left out\n", split, count);
+    text += fmt::format("{}: {} rows without a price are excluded\n", split, count);
   return text;
 }
 

@@ -26,7 +26,7 @@ const Value& member(const Value& value, std::string_view key) {
 
 const std::string& text(const Value& value, std::string_view key) {
   const auto* found = std::get_if<std::string>(&member(value, key).data);
-  if (found == nullptr) throw ConfigError(value.position, fmt::format("'{}' is no string", key));
+  if (found == nullptr) throw ConfigError(value.position, fmt::format("'{}' is not a string", key));
   return *found;
 }
 
@@ -36,13 +36,13 @@ double number(const Value& value, std::string_view key) {
     return static_cast<double>(*integer);
   }
   const auto* real = std::get_if<double>(&found.data);
-  if (real == nullptr) throw ConfigError(value.position, fmt::format("'{}' is no number", key));
+  if (real == nullptr) throw ConfigError(value.position, fmt::format("'{}' is not a number", key));
   return *real;
 }
 
 const ValueArray& list(const Value& value, std::string_view key) {
   const auto* found = std::get_if<ValueArray>(&member(value, key).data);
-  if (found == nullptr) throw ConfigError(value.position, fmt::format("'{}' is no list", key));
+  if (found == nullptr) throw ConfigError(value.position, fmt::format("'{}' is not a list", key));
   return *found;
 }
 
@@ -222,9 +222,9 @@ std::vector<HeldOutError> server_errors(const Value& silicon) {
 
 std::vector<HeldOutError> read_error_table(const Value& table) {
   std::vector<HeldOutError> errors;
-  if (!table.is_object()) throw ConfigError(table.position, "is no table of errors");
+  if (!table.is_object()) throw ConfigError(table.position, "is not a table of errors");
   for (const auto& [predictor, families] : std::get<ValueObject>(table.data)) {
-    if (!families.is_object()) throw ConfigError(families.position, "is no table of errors");
+    if (!families.is_object()) throw ConfigError(families.position, "is not a table of errors");
     for (const auto& [family, row] : std::get<ValueObject>(families.data)) {
       HeldOutError& error = errors.emplace_back();
       error.predictor = predictor;

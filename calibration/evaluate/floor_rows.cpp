@@ -33,10 +33,10 @@ std::string FloorRows::text() const {
                         count.rows, count.below, count.lowest, enum_name(count.lowest_bound),
                         count.lowest_case);
   }
-  return text + fmt::format("{} of {} rows took less than physics allows ({:.2f} %)\n", below, rows,
-                            rows > 0
-                                ? 100.0 * static_cast<double>(below) / static_cast<double>(rows)
-                                : 0.0);
+  return text +
+         fmt::format(
+             "{} of {} rows are faster than physics allows ({:.2f} %)\n", below, rows,
+             rows > 0 ? 100.0 * static_cast<double>(below) / static_cast<double>(rows) : 0.0);
 }
 
 }  // namespace foretoken

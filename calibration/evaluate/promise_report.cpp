@@ -92,8 +92,9 @@ std::string PromiseReport::text(bool is_brief) const {
                         100 * share, across < 0 ? "" : fmt::format("{:.1f}", 100 * across));
   }
   return (is_brief ? "" : text) +
-         fmt::format("twice the promise covers 85 to 95 % of the launches in {} of {} cells\n",
-                     sound, judged);
+         fmt::format(
+             "twice the promised error covers 85 to 95 % of the launches in {} of {} cells\n",
+             sound, judged);
 }
 
 PriceErrors::Entries PromiseReport::entries() const {

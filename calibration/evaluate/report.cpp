@@ -67,7 +67,7 @@ std::string EvaluationReport::text(const EvaluationText& options) const {
     text += '\n';
   }
   for (const auto& [predictor, count] : unpriced_) {
-    text += fmt::format("{} could not price {} rows, which are left out of every column\n",
+    text += fmt::format("{} could not price {} rows, which are excluded from every column\n",
                         predictor, count);
   }
   return text;

@@ -241,8 +241,9 @@ std::string StepReport::text(const StepReportText& options) const {
   if (rows.size() > 1) text += "\n" + aligned(rows);
   if (rows = runs_.rows(); !rows.empty()) text += "\n" + aligned(rows);
   return text + fmt::format(
-                    "\nhost: {:.1f} us to launch a step's graph, {:.1f} us a launch from "
-                    "Python (medians)\n",
+                    "\n"
+                    "host: {:.1f} us to launch a step's graph, {:.1f} us per launch from Python "
+                    "(medians)\n",
                     median(graph_host_us_), median(eager_host_us_));
 }
 

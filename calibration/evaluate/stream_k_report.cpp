@@ -149,9 +149,9 @@ const StreamKReport::Line* StreamKReport::find(std::string_view who, std::string
 std::string StreamKReport::text() const {
   if (lines_.empty()) return "";
   std::string out = fmt::format(
-      "\nStream-K grids of {} products with a tile whose last round leaves a fifth of the units "
-      "idle "
-      "or more, {} times; {}\n"
+      "\n"
+      "Stream-K grids of {} GEMMs with a tile whose last wave leaves a fifth of the units idle or "
+      "more, {} times; {}\n"
       "{:28} {:6} {:>5} {:>5} | {:>6} {:>6} {:>5} {:>5} | {:>9} | {:>6} {:>6}\n",
       cases_, times_, machines_, "policy", "half", "cases", "cut", "median", "mean", "wins",
       "loses", "over best", "error", "bias");
@@ -165,10 +165,11 @@ std::string StreamKReport::text() const {
     out += '\n';
   }
   return out +
-         "Median and geometric mean of times over those of the same kernel with a CTA a tile; cut, "
-         "wins, loses: % of cases in\nwhich a policy asks for another grid, is 2 % faster, 2 % "
-         "slower; error, bias: of the predicted ratio where it is cut, %; split: judged cases in\n"
-         "which the plain kernel is 2 % faster with its depth split.\n";
+         "Median and geometric mean of times over those of the same kernel with one CTA per tile; "
+         "cut, wins, loses: % of cases in\n"
+         "which a policy chooses another grid, is 2 % faster, 2 % slower; error, bias: of the "
+         "predicted ratio where it is cut, %; split: judged cases in\n"
+         "which the plain kernel is 2 % faster with split-K.\n";
 }
 
 Value StreamKReport::json() const {

@@ -63,7 +63,7 @@ TileGapReport::TileGapReport(const TileTimes& file) : file_(file.file) {
 std::string TileGapReport::text() const {
   if (lines_.empty()) return "";
   std::string out =
-      fmt::format("speed of Triton products, cuBLAS's = 1, products judged ({})\n{:34}", file_, "");
+      fmt::format("speed of Triton GEMMs, cuBLAS = 1, GEMMs judged ({})\n{:34}", file_, "");
   for (const auto& [kind, speed] : lines_.front().speeds) out += fmt::format(" {:>7}", kind);
   out += '\n';
   for (const Line& line : lines_) {

@@ -58,7 +58,7 @@ Recipes::Recipes(const std::string& path) {
   for (const auto& [name, value] : std::get<ValueObject>(root.data)) {
     if (!value.is_object() || !is_recipe_name(name)) {
       diagnostics.add(value.position,
-                      fmt::format("'{}' is no table named after an estimator family", name));
+                      fmt::format("'{}' is not a table named after an estimator family", name));
       continue;
     }
     TableReader table(value, diagnostics, name);

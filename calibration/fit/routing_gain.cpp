@@ -46,8 +46,8 @@ std::string speedup_table(const MoeGrid& grid, const WaveFitOptions& options) {
   const RoutingGains gains = routing_gains(
       grid, judge_wave(grid, wave_folds(grid, WaveSplit::folds), two_level(options, false)));
   std::string text =
-      "routing-aware against static (the measured best at balancedness 1; at powers of two bucket "
-      "is the same), each point held out once\n";
+      "routing-aware compared with static (the measured best at balancedness 1; the same as bucket "
+      "at powers of two), each point held out once\n";
   text += fmt::format("{:<18} {:>8} {:>8} {:>8} {:>8} {:>8} {:>12}\n", "", "points", "speed-up",
                       "largest", "oracle", "slower", "worst loss %");
   const auto line = [&](const std::string& name, const RoutingGain& gain) {

@@ -34,9 +34,9 @@ const char* const usage = R"(usage: foretoken-measure-comm --out FILE.csv [optio
   --operations L comma-separated, such as all_reduce,all_gather (default: all)
   --min BYTES    smallest message (default 1024)
   --max BYTES    largest message (default 536870912)
-  --coarse       powers of four only (default: powers of two and the middles between them)
-  --graph-only   leave out calls that the host enqueues one by one
-  --nccl-only    leave out the one-shot and two-shot all-reduce over peer memory
+  --coarse       powers of four only (default: powers of two and their midpoints)
+  --graph-only   skip calls that the host enqueues one by one
+  --nccl-only    skip the one-shot and two-shot all-reduce over peer memory
 NCCL chooses algorithm and protocol unless NCCL_ALGO and NCCL_PROTO name them.
 )";
 

@@ -46,7 +46,7 @@ void DatasetWriter::write(const std::vector<std::string>& fields) {
 
 void DatasetWriter::add(const std::string& line) {
   file_ << line << std::flush;
-  if (!file_) throw std::runtime_error(path_ + ": cannot be written whole; is the disk full?");
+  if (!file_) throw std::runtime_error(path_ + ": cannot be written completely; is the disk full?");
 }
 
 std::string number_text(double value) {

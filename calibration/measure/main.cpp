@@ -72,5 +72,5 @@ int main(int argc, char** argv) {
     return fail(1, error);
   }
   if (std::fflush(stdout) == 0) return 0;
-  return fail(1, std::runtime_error("standard output did not take everything"));
+  return fail(1, std::runtime_error("standard output was not written completely"));
 }

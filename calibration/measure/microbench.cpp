@@ -43,7 +43,8 @@ class JsonFile {
   /// Throws std::runtime_error if the disk did not take everything.
   void finish() {
     file_ << "\n}\n" << std::flush;
-    if (!file_) throw std::runtime_error(path_ + ": cannot be written whole; is the disk full?");
+    if (!file_)
+      throw std::runtime_error(path_ + ": cannot be written completely; is the disk full?");
   }
   void text(const std::string& key, const std::string& value) {
     start(key);

@@ -11,20 +11,20 @@ const char* const usage = R"(usage: foretoken-measure FAMILY... [options]
   FAMILY         a kernel family, "all", "small" (all but GEMM) or "microbench"
   --out DIR      where FAMILY.csv and microbench.json go (default .)
   --seconds S    stop each family after S seconds (default: measure all its shapes)
-  --few N        only the N shapes that say most about the others, for adapting to a new GPU
+  --few N        only the N most informative shapes, for adapting to a new GPU
   --cases        write the shapes of each family to FAMILY.csv and measure nothing
   --only DIR     only the shapes in DIR/FAMILY.csv, as foretoken-calibrate choose writes them
   --shapes FILE  GEMM: lines m,n,k to measure instead of the built-in layers
-  --gemm-api A   bf16 GEMM through "lt" (default: it tells the split of k) or "gemmex", which is
+  --gemm-api A   bf16 GEMM through "lt" (default: it reports the split of k) or "gemmex", which is
                  what PyTorch calls; both choose the same kernels
   --limit N      stop each family after N shapes
-  --memory GB    of random inputs (default 24, at most 40 % of what is free)
-  --settle MS    run long kernels this long before their sustained time (default 40, 0: none)
+  --memory GB    of random inputs (default 24, at most 40 % of free memory)
+  --settle MS    run long kernels this long before timing them sustained (default 40, 0: none)
   --repeat N     measure the first N shapes again at the end (default 100): the noise floor
   --seed N       order of the shapes, and the random ones (default 1)
   --device N     CUDA device (default 0)
   --once         launch each shape once and do not time it, for a profiler such as ncu
-  --list         print the families and their numbers of shapes
+  --list         print the families and how many shapes each has
 )";
 
 Options parse(int argc, char** argv) {

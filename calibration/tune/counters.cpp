@@ -40,9 +40,9 @@ double number(const CsvRows& rows, int column) {
   if (problem == std::errc() && end == text.data() + text.size() && std::isfinite(value)) {
     return value;
   }
-  throw ConfigError(
-      rows.position(),
-      fmt::format("{}: '{}' is no number", rows.columns()[static_cast<std::size_t>(column)], text));
+  throw ConfigError(rows.position(),
+                    fmt::format("{}: '{}' is not a number",
+                                rows.columns()[static_cast<std::size_t>(column)], text));
 }
 
 /// The table without what Nsight Compute says around it.

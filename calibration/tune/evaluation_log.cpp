@@ -29,7 +29,7 @@ double number(std::string_view text, double low, double high, const SourcePositi
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size()) {
-    throw ConfigError(position, fmt::format("'{}' is no number", text));
+    throw ConfigError(position, fmt::format("'{}' is not a number", text));
   }
   if (!(value >= low && value <= high)) {
     throw ConfigError(position, fmt::format("{} is not from {} to {}", text, low, high));

@@ -137,7 +137,7 @@ class Parser {
     if (name.empty()) fail("'{}' is not expected here", text_.substr(start, 1));
     if (accept("(")) return call(name);
     const auto found = names_->find(name);
-    if (found == names_->end()) fail("nobody knows '{}'", name);
+    if (found == names_->end()) fail("unknown name '{}'", name);
     return found->second;
   }
 

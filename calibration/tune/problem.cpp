@@ -27,7 +27,7 @@ void for_each_table(const Value& array, std::string_view key, Diagnostics& diagn
   }
   for (const Value& element : std::get<ValueArray>(array.data)) {
     if (!element.is_object()) {
-      diagnostics.add(element.position, fmt::format("{} holds something that is no table", key));
+      diagnostics.add(element.position, fmt::format("{} holds something that is not a table", key));
       continue;
     }
     TableReader table(element, diagnostics, std::string(key));
@@ -58,7 +58,7 @@ Parameter read_parameter(TableReader& table) {
   int start = 0;
   if (table.require("start", start)) {
     const auto found = std::ranges::find(parameter.values, start);
-    table.expect("start", found != parameter.values.end(), "is none of the values");
+    table.expect("start", found != parameter.values.end(), "is not one of the values");
     parameter.start = static_cast<int>(found - parameter.values.begin());
   }
   return parameter;

@@ -11,7 +11,7 @@ Judge::Judge(const Problem& problem, Evaluator& evaluator)
   const Candidate start = candidate_at(problem, start_state(problem));
   const Evaluation untouched = evaluator.evaluate(problem, start);
   if (untouched.status != Status::ok) {
-    throw ConfigError({}, fmt::format("{}: the untouched kernel cannot be judged ({}): {}",
+    throw ConfigError({}, fmt::format("{}: the untouched kernel cannot be evaluated ({}): {}",
                                       problem.name, name_of(untouched.status), untouched.detail));
   }
   reference_ = untouched.seconds;

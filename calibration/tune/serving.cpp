@@ -12,7 +12,7 @@ std::int64_t whole(const std::string& text, const Names& names, const SourcePosi
   const double value = evaluate(text, names, position);
   // Up to 2^53 a double is the number itself.
   if (!(std::fabs(value) <= 9007199254740992.0)) {
-    throw ConfigError(position, fmt::format("'{}' is {}: no size", text, value));
+    throw ConfigError(position, fmt::format("'{}' is {}, which is not a size", text, value));
   }
   return std::llround(value);
 }
@@ -24,7 +24,7 @@ ValueArray histogram_of(const Problem& problem, std::size_t shape, std::int64_t 
   const auto draws = std::ranges::find(problem.buffers, serving.draws, &Buffer::name);
   if (draws == problem.buffers.end() || !input(*draws) || draws->fill != "index") {
     throw ConfigError(serving.position,
-                      fmt::format("histogram: '{}' is no input of indices", serving.draws));
+                      fmt::format("histogram: '{}' is not an input of indices", serving.draws));
   }
   const auto inputs = std::ranges::count_if(problem.buffers, input);
   const auto before = std::count_if(problem.buffers.begin(), draws, input);
@@ -103,7 +103,7 @@ Kernel serving_kernel(const Problem& problem, std::size_t shape) {
 }
 
 Tile tile_at(const Problem& problem, const State& state) {
-  FORETOKEN_CHECK(problem.tile.has_value(), "{} cuts no product", problem.name);
+  FORETOKEN_CHECK(problem.tile.has_value(), "{} has no GEMM tile", problem.name);
   const Names names = constants_at(problem, state);
   const SourcePosition& position = problem.tile->position;
   const auto size = [&](const std::string& text) {

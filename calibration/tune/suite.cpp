@@ -29,7 +29,7 @@ std::vector<Problem> load_suite(const std::optional<std::string>& folder) {
   }
   if (folder) {
     if (!std::filesystem::is_directory(*folder)) {
-      throw ConfigError({*folder, 0, 0}, "is no folder");
+      throw ConfigError({*folder, 0, 0}, "is not a folder");
     }
     std::vector<std::filesystem::path> paths;
     for (const auto& entry : std::filesystem::directory_iterator(*folder)) {

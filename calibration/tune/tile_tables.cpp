@@ -150,15 +150,15 @@ std::string table_text(const Problem& problem, const std::string& gpu,
     return header("foretoken moe grid 1", gpu) + expert_rows(problem, tiles);
   }
   throw ConfigError(problem.serving->position,
-                    fmt::format("nobody chooses tiles of {}", problem.serving->kernel));
+                    fmt::format("no model chooses tiles of {}", problem.serving->kernel));
 }
 
 std::string pool_text(const Problem& problem, const std::string& gpu,
                       const std::vector<TiledTimes>& tiles) {
   if (problem.serving->kernel != "gemm") {
-    throw ConfigError(problem.serving->position,
-                      "pools are of products; experts go --as tiles to `foretoken-calibrate fit "
-                      "wave`");
+    throw ConfigError(
+        problem.serving->position,
+        "pools are for GEMMs; export experts --as tiles for `foretoken-calibrate fit wave`");
   }
   TilePool pool;
   pool.kernel = problem.name;

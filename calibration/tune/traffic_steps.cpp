@@ -28,7 +28,7 @@ std::pair<std::int64_t, std::int64_t> pair_in(const Value& entry, const SourcePo
   constexpr std::int64_t most = 1 << 30;
   if (pair == nullptr || pair->size() != 2 || number(0) < 1 || number(1) < 1 || number(0) > most ||
       number(1) > most) {
-    throw ConfigError(position, "a batch's entries are pairs of whole numbers from 1 on");
+    throw ConfigError(position, "a batch's entries are pairs of whole numbers of at least 1");
   }
   return {number(0), number(1)};
 }

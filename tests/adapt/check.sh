@@ -33,7 +33,7 @@ said=$("$calibrate" adapt --gpu new.toml my)
 echo "$said"
 grep -q 'rms_norm: 40 launches, error 2[0-9]\.. % before, [0-4]\.. % after' <<< "$said" ||
   fail "adapting said: $said"
-grep -q 'used from now on wherever new.toml is' <<< "$said" || fail "adapting said: $said"
+grep -q 'applied from now on wherever new.toml is used' <<< "$said" || fail "adapting said: $said"
 
 after=$(price)
 grep -q '"origin":"adapted"' <<< "$after" || fail "not adapted: $after"

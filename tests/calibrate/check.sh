@@ -74,8 +74,8 @@ promises)
 says_what_is_wrong)
   refused "did you mean 'neusight'" evaluate --family rope --predictor neusigt
   refused "--also: unknown predictor 'wav'; did you mean 'wave'" evaluate --family rope --also wav
-  refused "--also: splits few and sibling have columns of their own" evaluate --split few --also wave
-  refused "--promises: are judged of synperf as shipped" evaluate --promises --split own
+  refused "--also: cannot be combined with --split few or sibling, which have their own columns" evaluate --split few --also wave
+  refused "--promises: needs predictor synperf as shipped" evaluate --promises --split own
   refused "did you mean 'hopper'" evaluate --family rope --split hoper
   refused "did you mean 'rope'" train --family rop --out "$work"
   refused "did you mean 'linear'" train --baseline liner --out "$work"

@@ -95,8 +95,8 @@ EOF
     grep -q '"from_file": 2' "$work/cut.json" || fail "the half line: $(cat "$work/cut.json")"
     sed '1s/"reply"/"rply"/' "$work/whole.jsonl" >"$work/chat.jsonl"
     expect_error "chat.jsonl:1" run "${arguments[@]}"
-    expect_error "chat wants --model" run --rewriter chat --kernels gelu
-    expect_error "no http(s) address" run --rewriter chat --model m --endpoint ftp://x --kernels gelu
+    expect_error "chat needs --model" run --rewriter chat --kernels gelu
+    expect_error "not an http(s) URL" run --rewriter chat --model m --endpoint ftp://x --kernels gelu
     ;;
   counts)
     # Both kinds of profile against each other on counters of an H100; a search by counters stays among them.
@@ -109,7 +109,7 @@ EOF
     expect_error "2 of the recording's kernels" prior $recording --counters $counters --kernels rope,gelu
     "$tune" run --evaluator replay --log $recording --counters $counters --kernels attention --budget 5 >"$work/out"
     grep -q "^attention .* evaluations" "$work/out" || fail "no search by counters: $(cat "$work/out")"
-    expect_error "a simulated GPU has none" run --kernels gelu --counters $counters
+    expect_error "a simulated GPU has no counters" run --kernels gelu --counters $counters
     printf 'problem,parameters,identity,counters\nrope,A=1,x,1 2\n' >"$work/short.csv"
     expect_error "short.csv:2: counters must be 9 numbers" prior $recording --counters "$work/short.csv"
     ;;
@@ -171,7 +171,7 @@ EOF
       fail "rope: $(cat "$work/out")"
     grep -q "x below the ceiling of gemm_16bit (median gap 0.[0-9]*); budget used up" "$work/out" ||
       fail "matmul: $(cat "$work/out")"
-    grep -q "no ceiling: serving knows no such kernel; [0-9]* % of the roof; budget" "$work/out" ||
+    grep -q "no ceiling: no serving kernel corresponds to it; [0-9]* % of the roof; budget" "$work/out" ||
       fail "softmax: $(cat "$work/out")"
     # The same steps as without, as far as they go; it never stops by itself.
     "$tune" "${arguments[@]}" --kernels rope --stop-at-ceiling --steps "$work/short.jsonl" >/dev/null
@@ -186,7 +186,7 @@ EOF
   ranks)
     "$tune" rank --evaluator replay --log $recording >"$work/out"
     [ "$(sed -n 2p "$work/out" | cut -d' ' -f1)" = attention ] || fail "first is: $(cat "$work/out")"
-    grep -q "^softmax .* ?  no ceiling: serving knows no such kernel" "$work/out" || fail "softmax"
+    grep -q "^softmax .* ?  no ceiling: no serving kernel corresponds to it" "$work/out" || fail "softmax"
     grep -q "^at the ceiling everywhere: [0-9.]* % less time" "$work/out" || fail "no sum"
     # In a step that is all RoPE, RoPE is what counts.
     printf '{"kernels": [{"kernel": "rope", "time_us": 9}, {"kernel": "gemm", "time_us": 1}]}' \
@@ -231,7 +231,7 @@ EOF
     "$tune" export $recording --kernel matmul --as tiles --to "$work/tiles/t.csv" >/dev/null
     "$calibrate" evaluate --tiles --own "$work/tiles" >"$work/out"
     grep -q "10 shapes, 2880 times of tiles; bf16 on h200-sxm" "$work/out" || fail "$(head -3 "$work/out")"
-    expect_error "cuts no product" export $recording --kernel rms_norm --as pool --to "$work/none.json"
+    expect_error "has no GEMM tile" export $recording --kernel rms_norm --as pool --to "$work/none.json"
     status=0
     "$foretoken" select --gpu b200-sxm --gemm 64x64x64 --pool "$work/pool.json" 2>"$work/error" || status=$?
     [ $status -eq 2 ] || fail "tiles of another GPU were taken"
@@ -254,7 +254,7 @@ EOF
     expect_error "did you mean 'kernelband'" run --policy kernelbnd
     expect_error "did you mean 'lambda'" run --kernels gelu --set lamda=1
     expect_error "unknown evaluator 'gpu'" run --evaluator gpu
-    expect_error "wants a recording" run --evaluator replay
+    expect_error "needs a recording" run --evaluator replay
     expect_error "go together" run --rewriter command
     expect_error "is not among --policies" replay $recording --policies random --against beam
     expect_error "missing.csv" replay "$work/missing.csv"

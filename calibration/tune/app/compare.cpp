@@ -210,46 +210,47 @@ void add(CLI::App& program, Action& chosen, const char* name, const char* summar
     command->add_option("recording", flags->inputs.log, "CSV of `record`, plain or gzip")
         ->required();
     flags->inputs.suite.add_to(*command);
-    command->add_option("--gpu", flags->inputs.gpu, "GPU whose peaks profiles are told against")
+    command->add_option("--gpu", flags->inputs.gpu, "GPU whose peaks profiles are relative to")
         ->capture_default_str();
   } else {
     flags->inputs.add_to(*command);
   }
   ComparisonOptions& options = flags->options;
-  command->add_option("--policies", options.policies, "Only these, comma between (default: all)")
+  command
+      ->add_option("--policies", options.policies,
+                   "Policies to compare, comma-separated (default: all)")
       ->delimiter(',');
-  command->add_option("--seeds", options.seeds, "How many")
+  command->add_option("--seeds", options.seeds, "Number of seeds")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--seed", options.first_seed, "The first")->capture_default_str();
-  command->add_option("--budget", options.budget, "Evaluations of each kernel")
+  command->add_option("--seed", options.first_seed, "First seed")->capture_default_str();
+  command->add_option("--budget", options.budget, "Evaluations per kernel")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command
-      ->add_option("--prior", options.prior,
-                   "Attempts at all other kernels that priors are learned from")
+      ->add_option("--prior", options.prior, "Attempts on all other kernels to learn priors from")
       ->check(CLI::Range(0, 10000000))
       ->capture_default_str();
   command->add_flag("--listed{false}", options.is_seeded,
-                    "Take a strategy's moves in the header's order, not any");
+                    "Try a strategy's moves in the header's order, not at random");
   command->add_flag_callback(
       "--signed", [flags] { flags->options.reward = RewardRule::signed_; },
-      "Slower children earn less than nothing");
+      "Penalize slower children");
   command->add_option("--set", flags->settings, "POLICY.KEY=VALUE, e.g. kernelband.lambda=0.3")
       ->take_all();
-  command->add_option("--against", flags->against, "Policy whose lead over each other is shown");
+  command->add_option("--against", flags->against, "Policy to compare each other one with");
   command->add_option("--out", flags->out, "Folder for CSV, PNG and every step");
-  command->add_flag("--json", flags->is_json, "The table as JSON");
+  command->add_flag("--json", flags->is_json, "Print the table as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return run_compare(*flags); }; });
 }
 
 }  // namespace
 
 void add_compare(CLI::App& program, Action& chosen) {
-  add(program, chosen, "compare", "Policies against each other, with confidence intervals", false);
+  add(program, chosen, "compare", "Compare policies, with confidence intervals", false);
 }
 void add_replay(CLI::App& program, Action& chosen) {
-  add(program, chosen, "replay", "As compare, judged by a recording: no GPU needed", true);
+  add(program, chosen, "replay", "Compare policies on a recording, without a GPU", true);
 }
 
 }  // namespace foretoken::tune

@@ -85,8 +85,8 @@ int count(const CountFlags& flags) {
   const DeviceIdentity identity = client.hello();
   const KernelCounter counter(device_command());
   const int jobs = flags.jobs > 0 ? flags.jobs : std::max(1U, std::thread::hardware_concurrency());
-  say("{} ({} SMs), {} kernels, {} implementations are counted already\n", identity.gpu,
-      identity.sms, suite.size(), log.size());
+  say("{} ({} SMs), {} kernels, {} implementations already counted\n", identity.gpu, identity.sms,
+      suite.size(), log.size());
   int status = 0;
   for (const Problem& problem : suite) {
     if (flags.seconds > 0 && elapsed() > flags.seconds) break;
@@ -119,17 +119,17 @@ int count(const CountFlags& flags) {
 void add_count(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<CountFlags>();
   CLI::App* command = program.add_subcommand(
-      "count", "Reads hardware counters of a recording's kernels on this GPU (Nsight Compute)");
+      "count", "Read hardware counters of a recording's kernels on this GPU (Nsight Compute)");
   command->add_option("recording", flags->recording, "CSV of record")->required();
-  command->add_option("--to", flags->to, "CSV file; an existing one is gone on with");
+  command->add_option("--to", flags->to, "CSV file; an existing one is continued");
   flags->suite.add_to(*command);
   command->add_option("--gpu", flags->gpu, "GPU of the recording")->capture_default_str();
-  command->add_option("--sample", flags->sample, "Implementations of each kernel")
+  command->add_option("--sample", flags->sample, "Implementations per kernel")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--jobs", flags->jobs, "Compilers at a time (default: cores)");
-  command->add_option("--seconds", flags->seconds, "Begin no kernel after so long");
-  command->add_option("--seed", flags->seed, "Which implementations");
+  command->add_option("--jobs", flags->jobs, "Parallel compilers (default: one per core)");
+  command->add_option("--seconds", flags->seconds, "Start no kernel after this time");
+  command->add_option("--seed", flags->seed, "Seed of the choice of implementations");
   command->callback([flags, &chosen] { chosen = [flags] { return count(*flags); }; });
 }
 

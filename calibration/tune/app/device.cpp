@@ -7,7 +7,7 @@
 namespace foretoken::tune {
 
 void add_device(CLI::App& program, Action& chosen) {
-  CLI::App* command = program.add_subcommand("device", "Judges kernels for another process");
+  CLI::App* command = program.add_subcommand("device", "Evaluate kernels for another process");
   command->group("");  // not for people
   command->callback([&chosen] {
     chosen = [] {

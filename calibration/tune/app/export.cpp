@@ -126,8 +126,7 @@ int run_export(const ExportFlags& flags) {
   const Measured measured = measured_of(flags, log);
   const Problem& problem = measured.problem;
   if (flags.as != "launches" && !problem.tile) {
-    throw ConfigError({"--as", 0, 0},
-                      problem.name + " cuts no product: its header says nothing of a tile");
+    throw ConfigError({"--as", 0, 0}, problem.name + " has no GEMM tile: its header declares none");
   }
   const std::vector<TiledTimes> tiles =
       flags.as == "launches"
@@ -160,13 +159,14 @@ int run_export(const ExportFlags& flags) {
 void add_export(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<ExportFlags>();
   CLI::App* command = program.add_subcommand(
-      "export", "Evaluations as measured launches, tables of tiles, or pools to choose tiles from");
+      "export",
+      "Export evaluations as measured launches, tile tables or pools to choose tiles from");
   command->add_option("recording", flags->log, "CSV of `record` or --cache, plain or gzip")
       ->required();
-  command->add_option("--kernel", flags->kernel, "One that serving knows")->required();
-  command->add_option("--suite", flags->suite.suite, "Folder of further kernels (*.cu)");
+  command->add_option("--kernel", flags->kernel, "Kernel that serving uses")->required();
+  command->add_option("--suite", flags->suite.suite, "Folder of additional kernels (*.cu)");
   command->add_option("--shapes", flags->suite.shapes, "TOML with the shapes of the recording");
-  command->add_option("--to", flags->to, "File to write")->required();
+  command->add_option("--to", flags->to, "Output file")->required();
   command
       ->add_option("--as", flags->as,
                    "launches (for diagnose, adapt), tiles (for foretoken-calibrate fit), or "
@@ -174,12 +174,13 @@ void add_export(CLI::App& program, Action& chosen) {
       ->check(CLI::IsMember({"launches", "tiles", "pool"}))
       ->capture_default_str();
   command
-      ->add_option("--which", flags->which,
-                   "best, untouched or all implementations (default: best as launches, else all)")
+      ->add_option(
+          "--which", flags->which,
+          "best, untouched or all implementations (default: best for launches, otherwise all)")
       ->check(CLI::IsMember({"best", "untouched", "all"}));
   command
       ->add_option("--margin", flags->margin,
-                   "A pool keeps tiles within this share of the best on some shape")
+                   "Pool: keep tiles within this share of the best on some shape")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command->callback([flags, &chosen] { chosen = [flags] { return run_export(*flags); }; });

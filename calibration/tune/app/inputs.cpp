@@ -10,8 +10,8 @@
 namespace foretoken::tune {
 
 void SuiteFlags::add_to(CLI::App& command) {
-  command.add_option("--suite", suite, "Folder of further kernels (*.cu)");
-  command.add_option("--kernels", kernels, "Only these, comma between")->delimiter(',');
+  command.add_option("--suite", suite, "Folder of additional kernels (*.cu)");
+  command.add_option("--kernels", kernels, "Only these kernels, comma-separated")->delimiter(',');
   command.add_option("--shapes", shapes, "TOML with other shapes: softmax = [[100, 3072], ...]");
 }
 
@@ -19,15 +19,19 @@ void InputFlags::add_to(CLI::App& command) {
   suite.add_to(command);
   command.add_option("--evaluator", evaluator, "simulated, replay or cuda")->capture_default_str();
   command.add_option("--log", log, "Recording that replay reads (record's CSV)");
-  command.add_option("--cache", cache, "CSV that keeps every evaluation; a killed run goes on");
+  command.add_option("--cache", cache,
+                     "CSV that keeps every evaluation; a killed run resumes from it");
   command.add_option("--counters", counters,
-                     "CSV of hardware counters that profiles are made of: read with replay, "
-                     "counted and kept with cuda (Nsight Compute)");
+                     "CSV of hardware counters for profiles: read with replay, counted and kept "
+                     "with cuda (Nsight Compute)");
   command.add_option("--prior-log", prior_log,
-                     "Recording whose other kernels priors are learned from");
-  command.add_option("--gpu", gpu, "GPU of simulated, and whose peaks profiles are told against")
+                     "Recording whose other kernels to learn priors from");
+  command
+      .add_option("--gpu", gpu,
+                  "GPU of evaluator simulated, and whose peaks profiles are relative to")
       ->capture_default_str();
-  command.add_option("--noise", noise, "Of simulated times, standard deviation of the logarithm")
+  command
+      .add_option("--noise", noise, "Noise of simulated times: standard deviation of the logarithm")
       ->capture_default_str();
 }
 
@@ -68,7 +72,7 @@ std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64
     evaluator = make_simulated(load_gpu(flags.gpu, {"--gpu", 0, 0}), {flags.noise, seed});
   } else if (flags.evaluator == "replay") {
     if (flags.log.empty()) {
-      throw ConfigError({"--evaluator", 0, 0}, "replay wants a recording: --log FILE");
+      throw ConfigError({"--evaluator", 0, 0}, "replay needs a recording: --log FILE");
     }
     evaluator = make_replay(flags.log, load_gpu(flags.gpu, {"--gpu", 0, 0}));
   } else if (flags.evaluator == "cuda") {
@@ -80,7 +84,8 @@ std::unique_ptr<Evaluator> chosen_evaluator(const InputFlags& flags, std::uint64
   if (!flags.cache.empty()) evaluator = make_cached(std::move(evaluator), flags.cache);
   if (flags.counters.empty()) return evaluator;
   if (flags.evaluator == "simulated") {
-    throw ConfigError({"--counters", 0, 0}, "a simulated GPU has none: --evaluator cuda or replay");
+    throw ConfigError({"--counters", 0, 0},
+                      "a simulated GPU has no counters; use --evaluator cuda or replay");
   }
   return flags.evaluator == "cuda"
              ? make_counting(std::move(evaluator), flags.counters, device_command())

@@ -53,8 +53,8 @@ void add_list(CLI::App& program, Action& chosen) {
     bool is_json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = program.add_subcommand("list", "Kernels of the suite, and policies");
-  command->add_option("--suite", flags->suite, "Folder of further kernels (*.cu)");
+  CLI::App* command = program.add_subcommand("list", "List the suite's kernels and the policies");
+  command->add_option("--suite", flags->suite, "Folder of additional kernels (*.cu)");
   command->add_flag("--json", flags->is_json);
   command->callback(
       [flags, &chosen] { chosen = [flags] { return list(flags->suite, flags->is_json); }; });

@@ -5,7 +5,8 @@
 
 int main(int argc, char** argv) {
   using namespace foretoken;
-  CLI::App program("Finds faster kernels with a bandit over (kernel, strategy).", "foretoken-tune");
+  CLI::App program("Finds faster GPU kernels with a bandit over (kernel, strategy).",
+                   "foretoken-tune");
   tune::Action chosen;
   tune::add_list(program, chosen);
   tune::add_run(program, chosen);

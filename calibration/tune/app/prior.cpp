@@ -33,8 +33,9 @@ Interval difference(const std::vector<PriorQuality>& kernels, ProfileKind kind, 
 }
 
 void print_table(const std::vector<PriorQuality>& kernels) {
-  say("How probable it is that an attempt that helped is ranked above one that did not, by heads\n"
-      "that learned from all other kernels (0.5: chance). Within: among attempts of a strategy.\n\n"
+  say("Probability that an attempt that helped ranks above one that did not, by heads trained\n"
+      "on all other kernels (0.5: chance). Within: among attempts of one strategy.\n"
+      "\n"
       "{:20} {:>8} {:>6}  {:>6} {:>6} {:>8}  {:>6} {:>8}\n",
       "kernel", "attempts", "helped", "none", "costs", "counters", "within", "counters");
   std::array<double, 3> all{}, within{};
@@ -87,7 +88,7 @@ int run_prior(const PriorFlags& flags) {
   if (kernels.size() < 3) {
     throw ConfigError({flags.counters, 0, 0},
                       fmt::format("holds counters of {} of the recording's kernels; a prior is "
-                                  "judged on a kernel that it did not learn from, 3 at least",
+                                  "evaluated on a held-out kernel, so at least 3 are needed",
                                   kernels.size()));
   }
   const std::vector<PriorQuality> judged = prior_quality(kernels, flags.epochs);
@@ -100,13 +101,14 @@ int run_prior(const PriorFlags& flags) {
 void add_prior(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<PriorFlags>();
   CLI::App* command = program.add_subcommand(
-      "prior", "How well profiles by costs and by counters tell which strategy helps");
+      "prior", "Evaluate how well profiles from costs and counters predict which strategy helps");
   command->add_option("recording", flags->recording, "CSV of record")->required();
   command->add_option("--counters", flags->counters, "CSV of count")->required();
   flags->suite.add_to(*command);
   command->add_option("--gpu", flags->gpu, "GPU of the recording")->capture_default_str();
-  command->add_option("--epochs", flags->epochs, "That the heads learn")->capture_default_str();
-  command->add_flag("--json", flags->is_json, "The table as JSON");
+  command->add_option("--epochs", flags->epochs, "Training epochs of the heads")
+      ->capture_default_str();
+  command->add_flag("--json", flags->is_json, "Print the table as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return run_prior(*flags); }; });
 }
 

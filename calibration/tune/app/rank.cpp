@@ -48,7 +48,7 @@ std::map<std::string, double> step_times(const std::string& path) {
     throw ConfigError({path, 0, 0}, "has no kernels: write it with `foretoken step … --json`");
   }
   for (const Value& entry : std::get<ValueArray>(kernels->data)) {
-    if (!entry.is_object()) throw ConfigError({path, 0, 0}, "a kernel is no object");
+    if (!entry.is_object()) throw ConfigError({path, 0, 0}, "a kernel is not an object");
     TableReader table(entry, diagnostics, "kernels");
     std::string kernel;
     double time = 0;
@@ -114,7 +114,7 @@ int run_rank(const RankFlags& flags) {
   const auto evaluator = chosen_evaluator(flags.inputs, 1);
   keep_judgeable(problems, *evaluator, flags.inputs.suite);
   if (flags.takes_best && !evaluator->is_exhaustible()) {
-    throw ConfigError({"--best", 0, 0}, "judges whole spaces: take a recording, or simulated");
+    throw ConfigError({"--best", 0, 0}, "evaluates whole spaces; use a recording or simulated");
   }
   const std::vector<Ranked> ranked = ranking(problems, *evaluator, flags);
   ValueArray rows;
@@ -149,15 +149,16 @@ int run_rank(const RankFlags& flags) {
 
 void add_rank(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<RankFlags>();
-  CLI::App* command = program.add_subcommand("rank", "Which kernels are worth tuning first");
+  CLI::App* command = program.add_subcommand("rank", "Rank kernels by how much tuning would save");
   flags->inputs.add_to(*command);
   flags->ceilings.add_to(*command);
-  command->add_option("--step", flags->step,
-                      "Shares of time from `foretoken step … --json`, not from the suite's shapes");
-  command->add_flag("--best", flags->takes_best,
-                    "Holds the best implementation of each space against the ceiling, not the "
-                    "untouched one");
-  command->add_flag("--json", flags->is_json, "The ranking as JSON");
+  command->add_option(
+      "--step", flags->step,
+      "Take time shares from `foretoken step … --json`, not from the suite's shapes");
+  command->add_flag(
+      "--best", flags->takes_best,
+      "Compare the best implementation of each space with the ceiling, not the untouched one");
+  command->add_flag("--json", flags->is_json, "Print the ranking as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return run_rank(*flags); }; });
 }
 

@@ -130,7 +130,7 @@ int record(const RecordFlags& flags) {
   const EvaluationLog before = EvaluationLog::load(flags.to, true);
   EvaluationLogWriter writer(flags.to,
                              {{"gpu", identity.gpu}, {"sms", fmt::format("{}", identity.sms)}});
-  say("{} ({} SMs), {} kernels, {} evaluations are there already\n", identity.gpu, identity.sms,
+  say("{} ({} SMs), {} kernels, {} evaluations already recorded\n", identity.gpu, identity.sms,
       suite.size(), before.size());
 
   const PrivateFolder folder("foretoken-tune");
@@ -230,13 +230,14 @@ int record(const RecordFlags& flags) {
 void add_record(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<RecordFlags>();
   CLI::App* command = program.add_subcommand(
-      "record", "Judges whole spaces of implementations on this GPU, for replay");
-  command->add_option("--to", flags->to, "CSV file; an existing one is gone on with");
+      "record", "Evaluate whole spaces of implementations on this GPU, for replay");
+  command->add_option("--to", flags->to, "CSV file; an existing one is continued");
   flags->suite.add_to(*command);
-  command->add_option("--jobs", flags->jobs, "Compilers at a time (default: cores)");
-  command->add_option("--sample", flags->sample, "At most so many of each kernel (default: all)");
-  command->add_option("--seconds", flags->seconds, "Stop after so long (default: never)");
-  command->add_option("--shard", flags->shard, "I/N: the kernels of one of N processes");
+  command->add_option("--jobs", flags->jobs, "Parallel compilers (default: one per core)");
+  command->add_option("--sample", flags->sample,
+                      "Maximum implementations per kernel (default: all)");
+  command->add_option("--seconds", flags->seconds, "Stop after this time (default: never)");
+  command->add_option("--shard", flags->shard, "I/N: the kernels of process I of N");
   command->add_option("--seed", flags->seed, "Order of each kernel's implementations");
   command->callback([flags, &chosen] { chosen = [flags] { return record(*flags); }; });
 }

@@ -17,8 +17,8 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 std::unique_ptr<ChatModel> chat_of(const RewriterFlags& flags) {
   if (flags.model.empty() || (flags.endpoint.empty() && flags.chat.empty())) {
     throw ConfigError({"--rewriter", 0, 0},
-                      "chat wants --model NAME, and --endpoint URL or the conversations of an "
-                      "earlier run: --chat FILE");
+                      "chat needs --model NAME, and --endpoint URL or the conversations of an "
+                      "earlier run (--chat FILE)");
   }
   std::unique_ptr<ChatModel> chat;
   if (!flags.endpoint.empty()) {
@@ -37,25 +37,28 @@ void RewriterFlags::add_to(CLI::App& command) {
   command.add_option("--rewriter", rewriter, "template, command or chat (a language model)")
       ->capture_default_str();
   command.add_option("--command", this->command,
-                     "Program that rewrites: JSON on its input, source on its output");
-  command.add_option("--command-seconds,--reply-seconds", seconds, "Time limit of one answer")
+                     "Program that rewrites kernels: JSON on stdin, source on stdout");
+  command.add_option("--command-seconds,--reply-seconds", seconds, "Time limit per answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command.add_option("--endpoint", endpoint,
-                     "OpenAI-compatible address, as http://127.0.0.1:8000/v1");
-  command.add_option("--model", model, "Name that the endpoint knows the model by");
+                     "OpenAI-compatible URL, such as http://127.0.0.1:8000/v1");
+  command.add_option("--model", model, "Model name at the endpoint");
   command
-      .add_option("--key-variable", key_variable, "Environment variable with the endpoint's key")
+      .add_option("--key-variable", key_variable,
+                  "Environment variable with the endpoint's API key")
       ->capture_default_str();
-  command.add_option("--temperature", temperature, "Of the model's choice of words")
+  command.add_option("--temperature", temperature, "Sampling temperature of the model")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--chat", chat,
-                     "File that keeps conversations; a run is repeated from it without --endpoint");
-  command.add_option("--retry-seconds", retry_seconds, "Wait before the second attempt; doubles")
+  command.add_option(
+      "--chat", chat,
+      "File that keeps conversations; without --endpoint, a run is repeated from it");
+  command
+      .add_option("--retry-seconds", retry_seconds, "Wait before the second attempt; then doubles")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--token-prices", token_prices, "US$ a million tokens asked and answered")
+  command.add_option("--token-prices", token_prices, "US$ per million input and output tokens")
       ->expected(2)
       ->delimiter(',');
 }
@@ -92,8 +95,8 @@ std::string ChosenRewriter::usage_text() const {
   if (!chat_) return "";
   const double cost = usage_.cost(flags_->token_prices[0], flags_->token_prices[1]);
   return fmt::format(
-      "{} replies, {} of them kept from earlier, {} failed ({} attempts); {} tokens "
-      "asked, {} answered{}\n",
+      "{} replies, {} of them from an earlier run, {} failed ({} attempts); {} input tokens, {} "
+      "output tokens{}\n",
       usage_.requests - usage_.failures, usage_.from_file, usage_.failures, usage_.attempts,
       usage_.prompt_tokens, usage_.reply_tokens, cost > 0 ? fmt::format(": ${:.4f}", cost) : "");
 }

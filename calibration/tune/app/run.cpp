@@ -111,8 +111,8 @@ std::vector<TrafficShare> weigh_all(std::vector<Problem>& problems, const Traffi
   });
   if (shares.empty()) {
     throw ConfigError({"--traffic", 0, 0},
-                      "the run launches none of these kernels near one of their shapes; --shapes "
-                      "brings others");
+                      "the run launches none of these kernels near any of their shapes; give "
+                      "others with --shapes");
   }
   return shares;
 }
@@ -212,41 +212,41 @@ int run_run(const RunFlags& flags) {
 
 void add_run(CLI::App& program, Action& chosen) {
   const auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = program.add_subcommand("run", "Tunes kernels with one policy");
+  CLI::App* command = program.add_subcommand("run", "Tune kernels with one policy");
   flags->inputs.add_to(*command);
   command->add_option("--policy", flags->policy, "See `foretoken-tune list`")
       ->capture_default_str();
   command->add_option("--set", flags->settings, "KEY=VALUE of the policy, e.g. lambda=0.3")
       ->take_all();
   flags->rewriter.add_to(*command);
-  command->add_option("--prior", flags->prior, "Attempts of --prior-log")->capture_default_str();
-  command->add_option("--budget", flags->budget, "Evaluations of each kernel")
+  command->add_option("--prior", flags->prior, "Attempts to learn from --prior-log")
+      ->capture_default_str();
+  command->add_option("--budget", flags->budget, "Evaluations per kernel")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command->add_option("--seed", flags->seed)->capture_default_str();
   CLI::Option* model =
       command->add_option("--traffic-model", flags->model, "Model that the run served");
-  CLI::Option* traffic = command->add_option(
-      "--traffic", flags->traffic,
-      "Steps of a run (foretoken simulate --steps): kernels count as often as it launches them");
+  CLI::Option* traffic = command->add_option("--traffic", flags->traffic,
+                                             "Steps of a run (foretoken simulate --steps): a "
+                                             "kernel counts as often as the run launches it");
   traffic->needs(model);
   command
       ->add_option("--objective", flags->objective,
-                   "With --traffic, what a faster kernel is to lower: cost (GPU time: every step "
+                   "With --traffic, what to lower: cost (GPU time: every step "
                    "counts once) or tpot (a step counts for each answer that waits for it)")
       ->check(CLI::IsMember({"cost", "tpot"}))
       ->needs(traffic)
       ->capture_default_str();
-  command->add_option("--traffic-tp", flags->tp, "Ranks that shared a layer in the run")
+  command->add_option("--traffic-tp", flags->tp, "Tensor-parallel ranks of the run")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--steps", flags->steps, "Writes every step, a line of JSON each");
+  command->add_option("--steps", flags->steps, "Write every step as a line of JSON");
   command->add_option("--best", flags->best, "Folder for the source of each best kernel");
   command->add_flag("--stop-at-ceiling", flags->stops,
-                    "End a kernel's search where it reaches what the best fifth of comparable "
-                    "launches do");
+                    "End a kernel's search once it reaches the best fifth of comparable launches");
   flags->ceilings.add_to(*command);
-  command->add_flag("--json", flags->is_json, "The result as JSON");
+  command->add_flag("--json", flags->is_json, "Print the result as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return run_run(*flags); }; });
 }
 

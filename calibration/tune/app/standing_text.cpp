@@ -4,8 +4,9 @@ namespace foretoken::tune {
 
 void CeilingFlags::add_to(CLI::App& command) {
   command.add_option("--ceilings", folder,
-                     "Folder of ceilings of one's own (foretoken-calibrate train --quantile 0.8)");
-  command.add_option("--ceiling-margin", margin, "A kernel this close to its ceiling is at it")
+                     "Folder of your own ceilings (foretoken-calibrate train --quantile 0.8)");
+  command
+      .add_option("--ceiling-margin", margin, "Gap up to which a kernel counts as at its ceiling")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
 }

@@ -121,7 +121,7 @@ class CurlEndpoint final : public ChatModel {
  private:
   [[nodiscard]] Answer post(const std::string& body) const {
     const std::unique_ptr<CURL, CurlEnd> curl(curl_easy_init());
-    if (!curl) return {0, "libcurl does not start", 0};
+    if (!curl) return {0, "libcurl cannot be initialized", 0};
     curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/json");
     if (!endpoint_.key.empty()) {
       list = curl_slist_append(list, ("Authorization: Bearer " + endpoint_.key).c_str());
@@ -161,7 +161,7 @@ std::unique_ptr<ChatModel> make_chat_endpoint(ChatEndpoint endpoint) {
   if (!endpoint.url.starts_with("http://") && !endpoint.url.starts_with("https://")) {
     throw ConfigError(
         {"--endpoint", 0, 0},
-        fmt::format("'{}' is no http(s) address, as in http://127.0.0.1:8000/v1", endpoint.url));
+        fmt::format("'{}' is not an http(s) URL such as http://127.0.0.1:8000/v1", endpoint.url));
   }
 #ifdef FORETOKEN_HAS_CURL
   return std::make_unique<CurlEndpoint>(std::move(endpoint));

@@ -26,7 +26,7 @@ void bind(void* library, const char* name, Function*& to) {
 CudaDriver load_driver() {
   void* library = open_first({"libcuda.so.1", "libcuda.so"});
   if (library == nullptr) {
-    throw std::runtime_error("libcuda.so.1 is not there: no NVIDIA driver on this machine");
+    throw std::runtime_error("libcuda.so.1 not found: no NVIDIA driver on this machine");
   }
   CudaDriver driver{};
   bind(library, "cuInit", driver.init);
@@ -64,7 +64,7 @@ CudaDriver load_driver() {
   bind(library, "cuProfilerStop", driver.profiler_stop);
   if (const int error = driver.init(0)) {
     throw std::runtime_error(
-        fmt::format("the NVIDIA driver does not start: {}", driver.text(error)));
+        fmt::format("the NVIDIA driver cannot be initialized: {}", driver.text(error)));
   }
   return driver;
 }
@@ -84,7 +84,7 @@ Nvrtc load_nvrtc() {
       {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
   if (library == nullptr) {
     throw std::runtime_error(
-        "libnvrtc.so is not there: install CUDA's NVRTC or name its folder in LD_LIBRARY_PATH");
+        "libnvrtc.so not found: install CUDA's NVRTC or name its folder in LD_LIBRARY_PATH");
   }
   Nvrtc nvrtc{};
   bind(library, "nvrtcCreateProgram", nvrtc.create);
@@ -115,7 +115,7 @@ std::vector<char> compile_cuda(const std::string& source, const std::string& arc
   static const Nvrtc nvrtc = load_nvrtc();
   Handle program = nullptr;
   if (nvrtc.create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) {
-    throw std::runtime_error("NVRTC takes no program");
+    throw std::runtime_error("NVRTC rejects the program");
   }
   const std::string target = "--gpu-architecture=" + architecture;
   const std::array<const char*, 2> options{target.c_str(), "--std=c++17"};

@@ -72,7 +72,7 @@ DeviceIdentity DeviceClient::hello() {
   DeviceIdentity identity{text_in(answer, "gpu"), text_in(answer, "architecture"),
                           static_cast<int>(number_in(answer, "sms"))};
   if (identity.sms == 0) {
-    throw ConfigError({}, fmt::format("no GPU to judge kernels on: {}", failure.detail));
+    throw ConfigError({}, fmt::format("no GPU to evaluate kernels on: {}", failure.detail));
   }
   return identity;
 }

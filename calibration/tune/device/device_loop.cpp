@@ -49,7 +49,7 @@ void serve_device() {
   dup2(STDERR_FILENO, STDOUT_FILENO);
   setenv("CUDA_CACHE_DISABLE", "1", 1);  // its files lie where nothing may be written
   if (const std::string missing = enter_sandbox(); !missing.empty()) {
-    fmt::print(stderr, "foretoken-tune: kernels are judged without bounds on {}\n", missing);
+    fmt::print(stderr, "foretoken-tune: kernels run without limits on {}\n", missing);
   }
   DeviceProblem problem;
   std::string line;

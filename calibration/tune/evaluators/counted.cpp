@@ -63,7 +63,7 @@ class CountingEvaluator final : public CountedEvaluator {
     std::string cubin = folder_.path() / (name + ".cubin");
     const Evaluation result = compiler_.compile(source, identity_.architecture, cubin);
     if (result.status == Status::ok) return cubin;
-    throw ConfigError({}, "what was judged does not compile again: " + result.detail);
+    throw ConfigError({}, "an evaluated kernel no longer compiles: " + result.detail);
   }
   std::string reference_of(const Problem& problem) {
     const auto [entry, added] = references_.try_emplace(problem.name);

@@ -24,7 +24,7 @@ TEST(FloorRows, CountWhatIsFasterThanPeak) {
   EXPECT_DOUBLE_EQ(count.lowest, 0.5);
   EXPECT_EQ(count.lowest_bound, Bound::tensor);
   EXPECT_THAT(rows.text(), HasSubstr("tensor; (8192,8192), cublas"));
-  EXPECT_THAT(rows.text(), HasSubstr("2 of 4 rows took less than physics allows (50.00 %)"));
+  EXPECT_THAT(rows.text(), HasSubstr("2 of 4 rows are faster than physics allows (50.00 %)"));
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST(Importers, RefuseWhatWasMeasuredOnAnotherGpu) {
               HasSubstr("my.csv:3: sm_count is 58, but 'l40s' has 142 SMs"));
   EXPECT_THAT(own_message(format + "# compute_capability: 9.0\n" + rows),
               HasSubstr("my.csv:2: compute_capability is 9.0, but 'l40s' has 8.9"));
-  EXPECT_THAT(own_message(rows), HasSubstr("is no dataset of measurements"));
+  EXPECT_THAT(own_message(rows), HasSubstr("is not a dataset of measurements"));
   EXPECT_THAT(own_message(format + "kernel,tokens,dim,time_us\nrms_norm,8,4096,0\n"),
               HasSubstr("my.csv:3: time_us: must be above 0, not 0"));
 }

@@ -60,7 +60,7 @@ TEST(PromiseReport, PromisesHalfOfWhatNineOfTenStayWithin) {
   // 0.45 twice covers 180 of 200; 0.1 twice 8 of 40.
   EXPECT_THAT(report.text(false), testing::HasSubstr("in 1 of 2 cells"));
   EXPECT_EQ(report.text(true),
-            "twice the promise covers 85 to 95 % of the launches in 1 of 2 cells\n");
+            "twice the promised error covers 85 to 95 % of the launches in 1 of 2 cells\n");
 }
 
 TEST(PriceErrors, ComeBackAsWritten) {

@@ -80,8 +80,8 @@ TEST(Recipes, SayWhatIsWrong) {
                 testing::AllOf(testing::HasSubstr("recipes.toml:2:1: gemm_16bit.members: must be "
                                                   "at least 1"),
                                testing::HasSubstr("learning_rate"),
-                               testing::HasSubstr("'gemm_17bit' is no table named after an "
-                                                  "estimator family")));
+                               testing::HasSubstr(
+                                   "'gemm_17bit' is not a table named after an estimator family")));
   }
 }
 

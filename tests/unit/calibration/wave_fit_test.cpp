@@ -61,7 +61,7 @@ TEST(MoeGrid, MistakesAreNamed) {
   EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9|3*2,16,32,128,1,1,4,3,20.5,1980\n"),
               HasSubstr("grid.csv:4: histogram: 3 entries for 4 experts"));
   EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,9|x*3,16,32,128,1,1,4,3,20.5,1980\n"),
-              HasSubstr("histogram: 'x' is no count"));
+              HasSubstr("histogram: 'x' is not a count"));
   EXPECT_THAT(error_of("toy,8,0.5,0.4,4,2,64,32,fp8,16|0*3,16,32,128,1,1,4,3,0,1980\n"),
               HasSubstr("time_us: must be above 0"));
   EXPECT_THAT(

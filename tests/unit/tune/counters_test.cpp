@@ -89,7 +89,8 @@ TEST(Counters, SayWhatIsMissing) {
               HasSubstr("gpu__time_duration.sum"));
   std::string not_a_number(first);
   not_a_number.replace(not_a_number.find("17.32"), 5, "n/a");
-  EXPECT_THAT(said(table_of({columns, units, not_a_number}), {1}), HasSubstr("'n/a' is no number"));
+  EXPECT_THAT(said(table_of({columns, units, not_a_number}), {1}),
+              HasSubstr("'n/a' is not a number"));
 }
 
 // The stand-in is started as ncu is: options, --log-file TABLE, then the command to count.

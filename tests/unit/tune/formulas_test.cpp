@@ -34,7 +34,7 @@ TEST(Expression, FollowsCsPrecedence) {
 }
 
 TEST(Expression, NamesWhatIsWrongAndWhere) {
-  EXPECT_THAT(mistake_in("n + m"), HasSubstr("kernel.cu:7: in \"n + m\": nobody knows 'm'"));
+  EXPECT_THAT(mistake_in("n + m"), HasSubstr("kernel.cu:7: in \"n + m\": unknown name 'm'"));
   EXPECT_THAT(mistake_in("n +"), HasSubstr("a value is missing at the end"));
   EXPECT_THAT(mistake_in("(n"), HasSubstr("')' is missing"));
   EXPECT_THAT(mistake_in("n 4"), HasSubstr("'4' is not expected here"));

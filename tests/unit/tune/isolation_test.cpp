@@ -156,7 +156,7 @@ TEST(DeviceClient, SaysWhatIsMissingWhereThereIsNoGpu) {
     client.hello();
     FAIL();
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no GPU to judge kernels on: no driver"));
+    EXPECT_THAT(error.what(), HasSubstr("no GPU to evaluate kernels on: no driver"));
   }
 }
 

@@ -63,10 +63,11 @@ TEST(Problem, SpansTheProductOfItsParameters) {
 TEST(Problem, SaysEveryMistakeWithItsLine) {
   EXPECT_THAT(mistakes(replaced("\"tiling\"", "\"tilling\"")),
               AllOf(HasSubstr("twice.cu:6"), HasSubstr("did you mean 'tiling'?")));
-  EXPECT_THAT(mistakes(replaced("start = 64", "start = 96")), HasSubstr("is none of the values"));
+  EXPECT_THAT(mistakes(replaced("start = 64", "start = 96")),
+              HasSubstr("is not one of the values"));
   EXPECT_THAT(mistakes(replaced("[[16], [64]]", "[[16], [64, 2]]")),
               HasSubstr("a shape has 1 sizes"));
-  EXPECT_THAT(mistakes(replaced("8 * n", "8 * m")), HasSubstr("nobody knows 'm'"));
+  EXPECT_THAT(mistakes(replaced("8 * n", "8 * m")), HasSubstr("unknown name 'm'"));
   EXPECT_THAT(mistakes(replaced("role =", "rolle =")), HasSubstr("did you mean 'role'?"));
   EXPECT_THAT(mistakes("__global__ void f() {}"), HasSubstr("no header"));
 }
