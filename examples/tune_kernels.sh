@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tunes kernels without a GPU: first against a simulated H200, then against what a real one did to
-# 14,550 kernels, where policies are compared at equal evaluations. Run from any folder; with a
+# Tunes kernels without a GPU: first against a simulated H200, then against recorded times of
+# 14,550 kernels on a real one, where policies are compared at equal evaluations. Run from any folder; with a
 # folder as its argument it leaves CSV and charts there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What tuned kernels do to serving, without a GPU: kernels are tuned against recorded rewards of an
-# H200, handed on, and Llama-3.1-8B and OLMoE are served with the untouched and with the tuned ones.
-# Some seconds. Run from any folder; files stay in the folder that is its argument.
+# H200, exported, and Llama-3.1-8B and OLMoE are served with the untouched and with the tuned ones.
+# Takes some seconds. Run from any folder; files stay in the folder given as argument.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
