@@ -18,13 +18,13 @@ std::int64_t count_of(TableReader& table, std::initializer_list<std::string_view
 }
 
 /// A side, in pixels or patches, or a number of frames.
-constexpr std::int64_t side_limit = 10'000;
+constexpr std::int64_t config_side_limit = 10'000;
 
 /// As count_of(), of what is a side.
 int side_of(TableReader& table, std::initializer_list<std::string_view> keys) {
   int side = 0;
   for (const std::string_view key : keys) {
-    if (read_within(table, key, side, 1, side_limit)) return side;
+    if (read_within(table, key, side, 1, config_side_limit)) return side;
   }
   return side;
 }
@@ -41,7 +41,7 @@ struct TowerReader {
   [[nodiscard]] std::int64_t root_count(std::string_view key) const {
     const Value* value = config.config.find(key);
     const auto* count = value != nullptr ? std::get_if<std::int64_t>(&value->data) : nullptr;
-    return count != nullptr ? std::clamp<std::int64_t>(*count, 0, side_limit) : 0;
+    return count != nullptr ? std::clamp<std::int64_t>(*count, 0, config_side_limit) : 0;
   }
 };
 
@@ -116,7 +116,7 @@ void read_kimi_tower(TowerReader& tower) {
   MediaEncoder& vision = tower.vision;
   std::vector<int> kernel;
   tower.table.read("merge_kernel_size", kernel);
-  if (!kernel.empty() && kernel.front() > 0 && kernel.front() <= side_limit)
+  if (!kernel.empty() && kernel.front() > 0 && kernel.front() <= config_side_limit)
     vision.merge = kernel.front();
   set_merger(vision, count_of(tower.table, {"text_hidden_size"}));
   const bool is_third = tower.table.find("qkv_hidden_size") != nullptr;

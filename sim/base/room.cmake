@@ -11,13 +11,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND FORETOKEN_UNITY_OPTIONS -Wno-subobject-linkage -Wno-maybe-uninitialized -Wno-restrict)
 endif()
 
-# foretoken_unity(OUT_VARIABLE NAME SOURCES [APART file ...])
+# foretoken_unity(OUT_VARIABLE NAME SOURCES [JOIN] [APART file|folder ...])
 #   What to compile in place of SOURCES: files of one folder together, in generated files of at most
 #   forty, but those whose path ends in one of APART (a name in an anonymous namespace that a
-#   neighbour has, too) alone. CMake's own UNITY_BUILD includes files by absolute paths, which
-#   ccache finds in no other checkout.
+#   neighbour has, too) alone. JOIN: small folders share a file, but those that APART names. CMake's own
+#   UNITY_BUILD includes files by absolute paths, which ccache finds in no other checkout.
 function(foretoken_unity out name sources)
-  cmake_parse_arguments(UNITY "" "" "APART" ${ARGN})
+  cmake_parse_arguments(UNITY "JOIN" "" "APART" ${ARGN})
   set(units "")
   set(folders "")
   foreach(source IN LISTS sources)
@@ -38,6 +38,22 @@ function(foretoken_unity out name sources)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  set(joined "")
+  foreach(folder IN LISTS folders)
+    list(LENGTH in_${folder} count)
+    list(LENGTH in_${joined} count_joined)
+    math(EXPR count "${count} + ${count_joined}")
+    list(TRANSFORM UNITY_APART REPLACE "(.+)" "_\\1$" OUTPUT_VARIABLE ends)
+    string(JOIN "|" ends ${ends} "^$")
+    if(NOT UNITY_JOIN OR folder MATCHES "${ends}")
+      continue()
+    elseif(joined AND count LESS_EQUAL 40)
+      list(APPEND in_${joined} ${in_${folder}})
+      list(REMOVE_ITEM folders ${folder})
+    else()
+      set(joined ${folder})
+    endif()
+  endforeach()
   foreach(folder IN LISTS folders)
     list(LENGTH in_${folder} count)
     math(EXPR parts "(${count} + 39) / 40")
@@ -65,7 +81,7 @@ function(foretoken_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# foretoken_room(NAME [COLD|HOT] [LINKS target ...] [APART file ...])
+# foretoken_room(NAME [COLD|HOT] [LINKS target ...] [APART file|folder ...])
 #   Library foretoken_<NAME> from every .cpp in the current folder and its sub-folders, linked to LINKS.
 #   A sub-folder with a CMakeLists.txt is a room of its own. HOT: its loops want -O3's vectors.
 function(foretoken_room name)
@@ -76,7 +92,7 @@ function(foretoken_room name)
     get_filename_component(folder ${list} DIRECTORY)
     list(FILTER sources EXCLUDE REGEX "^${folder}/")
   endforeach()
-  foretoken_unity(sources ${name} "${sources}" APART ${ROOM_APART})
+  foretoken_unity(sources ${name} "${sources}" JOIN APART ${ROOM_APART})
   add_library(foretoken_${name} STATIC ${sources} ${ROOM_EXTRA})
   target_include_directories(foretoken_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/foretoken>)

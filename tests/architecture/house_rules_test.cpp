@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <regex>
@@ -124,18 +126,35 @@ std::set<std::string> file_local_functions(const SourceFile& file) {
   return functions;
 }
 
-// Files of a folder are compiled together, where two functions of one name would be overloads: a
+/// Whose files may be compiled together with this one: a room's, or a folder's elsewhere.
+std::string compiled_with(const SourceFile& file) {
+  const std::filesystem::path root = FORETOKEN_SOURCE_DIR;
+  const std::regex calibration_room("(calibration/[a-z]+)/.*");
+  std::smatch match;
+  if (std::regex_match(file.path, match, calibration_room) && match.str(1) != "calibration/tune")
+    return match.str(1);
+  for (std::filesystem::path folder = file.folder(); !folder.empty();
+       folder = folder.parent_path()) {
+    std::ifstream lists(root / folder / "CMakeLists.txt");
+    const std::string text{std::istreambuf_iterator<char>(lists), {}};
+    if (text.find("foretoken_room(") != std::string::npos) return folder.string();
+    if (!text.empty()) break;
+  }
+  return file.folder();
+}
+
+// Files of a room are compiled together, where two functions of one name would be overloads: a
 // call could silently go to the neighbour's that takes as many arguments.
-TEST(HouseRules, FileLocalFunctionsOfAFolderDiffer) {
+TEST(HouseRules, FileLocalFunctionsOfARoomDiffer) {
   const std::vector<std::string> apart = files_apart();
   ASSERT_FALSE(apart.empty());
-  std::map<std::pair<std::string, std::string>, std::string> seen;  // (folder, name) -> file
+  std::map<std::pair<std::string, std::string>, std::string> seen;  // (room, name) -> file
   for (const SourceFile& file : room_files()) {
     const bool is_alone = std::ranges::any_of(
         apart, [&](const std::string& end) { return ("/" + file.path).ends_with(end); });
     if (file.extension() != ".cpp" || is_alone) continue;
     for (const std::string& name : file_local_functions(file)) {
-      const auto [other, is_new] = seen.try_emplace({file.folder(), name}, file.path);
+      const auto [other, is_new] = seen.try_emplace({compiled_with(file), name}, file.path);
       EXPECT_TRUE(is_new) << file.path << " and " << other->second << " both have a function '"
                           << name
                           << "': rename one, or name the file after APART (CONTRIBUTING.md)";

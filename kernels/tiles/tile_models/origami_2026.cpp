@@ -28,7 +28,7 @@ constexpr double line_bytes = 64;                     // of a row of an operand
 constexpr double reduce_fixed = 35 + 2 * 100 + 1900;  // each further part of the depth
 constexpr int small_tile_values = 2048;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t parts_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Distinct rows, columns and tiles of the result that one cache sees in the first round, and how
 /// many CTAs share it.
@@ -38,7 +38,7 @@ struct Residents {
 
 Residents residents(const TileGrid& grid, std::int64_t ctas, int copies, int group_m) {
   const std::int64_t tiles =
-      std::clamp<std::int64_t>(ceil_div(ctas, copies), 1, std::max<std::int64_t>(grid.tiles(), 1));
+      std::clamp<std::int64_t>(parts_of(ctas, copies), 1, std::max<std::int64_t>(grid.tiles(), 1));
   const SlabRange range =
       slab_range(0, tiles, grid.columns, grid.rows, std::max<std::int64_t>(group_m, 1));
   return {static_cast<double>(range.lanes), static_cast<double>(range.steps),
@@ -102,7 +102,7 @@ class Origami2026 final : public TileModel {
     const Cut cut(product, tile, machine);
     TileLatency out;
     out.active = static_cast<double>(std::min<std::int64_t>(cut.ctas, machine.units));
-    out.rounds = static_cast<double>(ceil_div(std::max(cut.ctas, cut.tiles), machine.units));
+    out.rounds = static_cast<double>(parts_of(std::max(cut.ctas, cut.tiles), machine.units));
     const MatrixInstruction& instruction = machine.instruction_for(tile);
     out.math = math_cycles(tile, instruction);
     const double share = machine.curve_2026.share(out.active);
@@ -115,7 +115,7 @@ class Origami2026 final : public TileModel {
     const double full = cut.slices;
     const double main_slices = std::max(0.0, full - depth);
     const double drain = std::max(0.0, std::min<double>(depth - 1, full - 1));
-    const std::int64_t rounds = std::min<std::int64_t>(4, ceil_div(cut.ctas, machine.units));
+    const std::int64_t rounds = std::min<std::int64_t>(4, parts_of(cut.ctas, machine.units));
     double occupancy = 1;
     for (std::int64_t i = 0; i < rounds; ++i) occupancy *= occupancy_gain;
     out.prologue = full > 0 ? memory * occupancy : 0;
@@ -168,7 +168,7 @@ class Origami2026 final : public TileModel {
     }
     const std::int64_t ctas = grid.tiles() * std::max(tile.split_k, 1);
     const std::int64_t die_ctas =
-        ceil_div(std::min<std::int64_t>(ctas, machine.units), machine.dies);
+        parts_of(std::min<std::int64_t>(ctas, machine.units), machine.dies);
     if (2 * die_ctas * machine.dies >= machine.units && grid.rows <= 8) {
       return static_cast<int>(grid.rows);
     }
@@ -180,9 +180,9 @@ class Origami2026 final : public TileModel {
         : product(p), tile(t), machine(m), grid(tile_grid(p, t)), split(std::max(t.split_k, 1)) {
       tiles = grid.tiles() * p.batch;
       ctas = tiles * split;
-      k_part = static_cast<double>(ceil_div(p.k, split));
+      k_part = static_cast<double>(parts_of(p.k, split));
       const std::int64_t whole = p.k / t.k;
-      slices = static_cast<double>(split > 1 ? ceil_div(whole, split) : whole);
+      slices = static_cast<double>(split > 1 ? parts_of(whole, split) : whole);
     }
     const TiledProduct& product;
     const ProductTile& tile;
@@ -196,7 +196,7 @@ class Origami2026 final : public TileModel {
   static double utilisation(const Cut& cut) {
     const auto padded = static_cast<double>(cut.grid.rows * cut.tile.m) *
                         static_cast<double>(cut.grid.columns * cut.tile.n) *
-                        static_cast<double>(ceil_div(cut.product.k, cut.tile.k) * cut.tile.k);
+                        static_cast<double>(parts_of(cut.product.k, cut.tile.k) * cut.tile.k);
     return static_cast<double>(cut.product.m) * static_cast<double>(cut.product.n) *
            static_cast<double>(cut.product.k) / padded;
   }
@@ -222,7 +222,7 @@ class Origami2026 final : public TileModel {
     const bool is_split_deep = cut.split > 1 && cut.tile.k * cut.product.a_bytes > 64;
     const int group = std::max(cut.tile.group_m, 1);
     const int copies = static_cast<int>(cut.split * cut.product.batch);
-    const Residents die = residents(cut.grid, ceil_div(active, machine.dies), copies, group);
+    const Residents die = residents(cut.grid, parts_of(active, machine.dies), copies, group);
     HitRates l2 =
         hit_rates(die, bytes, machine.l2_size, warm_up(cut.slices, 0.75, 4), is_split_deep);
     adjust(cut, bytes, die, l2);

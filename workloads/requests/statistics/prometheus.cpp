@@ -17,8 +17,8 @@ namespace {
 
 /// Names without what stands before the colon; vLLM's, then SGLang's.
 using Names = std::array<std::string_view, 3>;
-constexpr Names prompt_names = {"request_prompt_tokens", "prompt_tokens_histogram", ""};
-constexpr Names output_names = {"request_generation_tokens", "generation_tokens_histogram", ""};
+constexpr Names prompt_series = {"request_prompt_tokens", "prompt_tokens_histogram", ""};
+constexpr Names output_series = {"request_generation_tokens", "generation_tokens_histogram", ""};
 constexpr Names request_names = {"request_success_total", "num_requests_total", ""};
 
 struct LatencyNames {
@@ -192,7 +192,7 @@ std::vector<MeasuredLatency> latencies_of(const Metrics& metrics) {
 
 /// Requests that ended, by date.
 std::map<double, double> ended(const Metrics& metrics) {
-  for (const std::string_view name : prompt_names) {
+  for (const std::string_view name : prompt_series) {
     const auto by_date = metrics.increments(std::string(name) + "_count");
     if (!name.empty() && by_date.size() > 1) return by_date;
   }
@@ -234,8 +234,8 @@ class Prometheus final : public StatisticsFormat {
     const Metrics metrics(load_metrics(files, apart), options);
     const SourcePosition place = {files[0].string()};
     ObservedTraffic traffic;
-    traffic.prompt_tokens = lengths(metrics, prompt_names, "prompt_tokens_total", place);
-    traffic.output_tokens = lengths(metrics, output_names, "generation_tokens_total", place);
+    traffic.prompt_tokens = lengths(metrics, prompt_series, "prompt_tokens_total", place);
+    traffic.output_tokens = lengths(metrics, output_series, "generation_tokens_total", place);
     traffic.requests = std::llround(requests(metrics));
     traffic.latencies = latencies_of(metrics);
     take_rates(ended(metrics), traffic);
@@ -269,7 +269,7 @@ class Prometheus final : public StatisticsFormat {
   }
 
   static double requests(const Metrics& metrics) {
-    if (const Buckets prompts = metrics.buckets(prompt_names); !prompts.empty())
+    if (const Buckets prompts = metrics.buckets(prompt_series); !prompts.empty())
       return prompts.count;
     for (const std::string_view name : request_names)
       if (const double count = metrics.growth(name); count > 0) return count;
