@@ -22,7 +22,7 @@ struct SequenceItem : MediaItem {
   bool is_held = false;
 };
 
-/// What every step asks of each of its sequences comes first, in two lines of the CPU's cache:
+/// What every step asks of each of its sequences comes first, in three lines of the CPU cache:
 /// there are many sequences, and between two of its steps others have passed through.
 struct alignas(64) Sequence {
   static constexpr std::int64_t no_chunk = std::numeric_limits<std::int64_t>::max();
