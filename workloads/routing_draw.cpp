@@ -45,10 +45,9 @@ std::vector<Routing> read_histograms(const std::filesystem::path& path, int expe
     if (counts.size() != wanted) {
       throw ConfigError(
           lines.position,
-          fmt::format("holds {} counts; the model has {} experts{}", counts.size(), wanted,
-                      lines.ends ? ""
-                                 : "; this last line has no end, so the file may be "
-                                   "cut off"));
+          fmt::format(
+              "holds {} counts; the model has {} experts{}", counts.size(), wanted,
+              lines.ends ? "" : "; this last line is not terminated, so the file may be cut off"));
     }
     if (std::ranges::all_of(counts, [](std::int64_t count) { return count == 0; })) {
       throw ConfigError(lines.position, "holds no assignment at all");

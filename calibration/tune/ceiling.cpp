@@ -9,7 +9,7 @@
 namespace foretoken::tune {
 
 CeilingAnswer ceiling_of(const Problem& problem, const GpuSpec& gpu, const Ceilings& ceilings) {
-  if (!problem.serving) return {std::nullopt, "no serving kernel corresponds to it"};
+  if (!problem.serving) return {std::nullopt, "not a serving kernel"};
   CeilingTimes times;
   try {
     for (std::size_t i = 0; i < problem.shapes.size(); ++i) {

@@ -171,7 +171,7 @@ EOF
       fail "rope: $(cat "$work/out")"
     grep -q "x below the ceiling of gemm_16bit (median gap 0.[0-9]*); budget used up" "$work/out" ||
       fail "matmul: $(cat "$work/out")"
-    grep -q "no ceiling: no serving kernel corresponds to it; [0-9]* % of the roof; budget" "$work/out" ||
+    grep -q "no ceiling: not a serving kernel; [0-9]* % of the roof; budget" "$work/out" ||
       fail "softmax: $(cat "$work/out")"
     # The same steps as without, as far as they go; it never stops by itself.
     "$tune" "${arguments[@]}" --kernels rope --stop-at-ceiling --steps "$work/short.jsonl" >/dev/null
@@ -186,7 +186,7 @@ EOF
   ranks)
     "$tune" rank --evaluator replay --log $recording >"$work/out"
     [ "$(sed -n 2p "$work/out" | cut -d' ' -f1)" = attention ] || fail "first is: $(cat "$work/out")"
-    grep -q "^softmax .* ?  no ceiling: no serving kernel corresponds to it" "$work/out" || fail "softmax"
+    grep -q "^softmax .* ?  no ceiling: not a serving kernel" "$work/out" || fail "softmax"
     grep -q "^at the ceiling everywhere: [0-9.]* % less time" "$work/out" || fail "no sum"
     # In a step that is all RoPE, RoPE is what counts.
     printf '{"kernels": [{"kernel": "rope", "time_us": 9}, {"kernel": "gemm", "time_us": 1}]}' \

@@ -27,7 +27,7 @@ void check_pauses(const Scenario& scenario, Diagnostics& diagnostics) {
   }
   const auto add = [&](const SourcePosition& position, std::string_view what) {
     diagnostics.add(position,
-                    fmt::format("{} users, who send again at once, without end: give [workload] "
+                    fmt::format("{} users who send again at once, without end: give [workload] "
                                 "think_time or requests",
                                 what));
   };

@@ -42,7 +42,7 @@ const Keys<SpeculativeSettings>& speculative_keys() {
              "speculative_num_draft_tokens is one more.")
           .written_if([](const S& s) { return s.is_tree(); }),
       Key<S>("topk_exponent", &S::topk_exponent, {.range = between(0, 4, "must be from 0 to 4")},
-             "None of the k best candidates is accepted with probability (1 - acceptance) / "
+             "Probability that none of the k best candidates is accepted: (1 - acceptance) / "
              "k^this. 0.43: the best is right in 60 %, one of five in 80 %, as Medusa's "
              "announcement reports of its heads for the token after next.")
           .written_if([](const S& s) { return s.is_tree(); }),

@@ -22,8 +22,8 @@ TEST(ConfigError, SaysPlaceAndMessage) {
 }
 
 TEST(ConfigError, SaysAllOfAMessageWithAZeroByte) {
-  const ConfigError error({"a.txt", 1}, std::string("'\0x' is not a count", 16));
-  EXPECT_STREQ(error.what(), "a.txt:1: '?x' is not a count");
+  const ConfigError error({"a.txt", 1}, std::string("'\0x' is no count", 16));
+  EXPECT_STREQ(error.what(), "a.txt:1: '?x' is no count");
 }
 
 TEST(Diagnostics, NothingAddedThrowsNothing) {

@@ -120,7 +120,7 @@ TEST(StepReport, SumsAndJudges) {
   EXPECT_NEAR(qkv.predicted / qkv.measured, 0.5, 1e-9);  // 32 us of 64, without gaps
   const std::string text = report.text();
   EXPECT_THAT(text, HasSubstr("no price"));
-  EXPECT_THAT(text, HasSubstr("host: 14.0 us to launch a step's graph, 4.0 us a launch"));
+  EXPECT_THAT(text, HasSubstr("host: 14.0 us to launch a step's graph, 4.0 us per launch"));
 }
 
 // 324 launches of 1 us a step. A run of one prefill and three decodes, of which one was timed:

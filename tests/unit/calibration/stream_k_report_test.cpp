@@ -68,7 +68,7 @@ TEST(StreamKReport, OurGridsAreFasterThanAnyPolicyOnShapesTheyWereNotFittedTo) {
   }
   EXPECT_EQ(report.find("data_parallel", "all")->mean, 1);
   EXPECT_EQ(report.find("(best grid measured)", "all")->over_best, 1);
-  EXPECT_THAT(report.text(), HasSubstr("184 products with a tile"));
+  EXPECT_THAT(report.text(), HasSubstr("184 GEMMs with a tile"));
   // It wins where split-K does: in four of five cases, by nearly as much.
   const StreamKReport::Line* const where_split = report.find("cheapest", "split");
   ASSERT_NE(where_split, nullptr);

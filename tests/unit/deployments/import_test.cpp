@@ -224,7 +224,7 @@ TEST(Import, MistakesSayWhatToDo) {
               HasSubstr("--tensor-parallel-size must be a whole number"));
   EXPECT_THAT(failure("trtllm-serve Qwen/Qwen3-8B --config gone.yaml"),
               HasSubstr("--config names gone.yaml, which cannot be read"));
-  EXPECT_THAT(failure("vllm serve Qwen/Qwen3-8B stray"), HasSubstr("'stray' stands alone"));
+  EXPECT_THAT(failure("vllm serve Qwen/Qwen3-8B stray"), HasSubstr("'stray' follows the model"));
 }
 
 /// A server that computes prompts beside one that decodes, as launch lines.

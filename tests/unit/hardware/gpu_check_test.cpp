@@ -100,7 +100,7 @@ TEST(GpuCheck, AFormatTheArchitectureLacks) {
 TEST(GpuCheck, ATensorRateThatIsNoPowerOfTwo) {
   EXPECT_THAT(check_changed([](GpuSpec& g) { tensor(g, DType::fp8) = 8000; }),
               finding(Level::note, "tensor_ops_per_cycle_sm.fp8",
-                      HasSubstr("8000 a cycle is no power of two")));
+                      HasSubstr("8000 per cycle is not a power of two")));
   // 6144 = 3 * 2^11 is how the B300's FP4 rate relates to the B200's.
   EXPECT_THAT(check_changed([](GpuSpec& g) { tensor(g, DType::int8) = 3 * 2048; }),
               testing::IsEmpty());

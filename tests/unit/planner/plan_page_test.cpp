@@ -88,7 +88,7 @@ TEST_F(PlanPage, SaysWhatIsCheapestAndHowSureThatIs) {
       html, HasSubstr(R"("value":"$8.00","unit":"an hour",)"
                       R"("note":"$5,840 a month · $8.00 to $12.00 · $4.44 per M output tokens")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"2.00","unit":"s","note":"1.00 to 4.00")"));
-  EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"10.0 asked for")"));
+  EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"10.0 required")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"10","unit":"of 40","note":"75.0 % saved")"));
   EXPECT_THAT(html, HasSubstr("TP 16, 3 replicas: $12.00 an hour"));
   EXPECT_THAT(html, HasSubstr("not possible, the weights do not fit: TP 1"));
@@ -136,7 +136,7 @@ TEST_F(PlanPage, OfHighestLoadsShowsWhatChangesAreWorth) {
   const std::string html = max_load_page(answer, "chat.toml", scenario_of, "1.2.3");
   EXPECT_THAT(html, HasSubstr(R"("label":"Most requests per dollar","value":"TP 8")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"8.00","unit":"requests/s",)"
-                              R"("note":"7.00 to 9.00 · 4.00 a GPU")"));
+                              R"("note":"7.00 to 9.00 · 4.00 per GPU")"));
   // 9 / 8 and 3 / 4: the longest bar is the loss of a quarter, the gain is half as long.
   EXPECT_THAT(html, HasSubstr(R"({"name":"gpu.dram_bandwidth=+20% · TP 8",)"
                               R"("value":"+12.5 % · 9.00/s instead of 8.00/s","share":0.5})"));

@@ -195,7 +195,7 @@ TEST(PlanSearch, ARunThatBreaksOffIsNoAnswer) {
     (void)problem.solve(false);
     FAIL() << "the plan named another choice";
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("broke off, so that its answer is not known: ended by"));
+    EXPECT_THAT(error.what(), HasSubstr("failed, so its result is unknown: ended by"));
   }
 }
 
@@ -205,8 +205,7 @@ TEST(PlanSearch, SaysThatNoFleetHolds) {
   problem.candidates[0].bounds.units = 1;
   const auto [result, runs] = problem.solve(false);
   EXPECT_EQ(result.candidates[0].fate, CandidateFate::fails);
-  EXPECT_THAT(result.candidates[0].reason,
-              HasSubstr("64 of them, as many as are allowed, still miss"));
+  EXPECT_THAT(result.candidates[0].reason, HasSubstr("64 of them, the most allowed, still miss"));
   EXPECT_FALSE(result.cheapest.has_value());
   EXPECT_THAT(result.front, IsEmpty());
 }

@@ -196,7 +196,7 @@ TEST_F(Page, SaysHowManyMetTheSloWhetherOrNotThatIsEnough) {
     report.slo.met = is_met;
     const std::string html = report_page(report);
     EXPECT_THAT(html, HasSubstr(R"("label":"SLO met by","value":"92.5","unit":"% of requests")"));
-    EXPECT_THAT(html, HasSubstr(is_met ? "enough · 99 % wanted" : "too few · 99 % wanted"));
+    EXPECT_THAT(html, HasSubstr(is_met ? "enough · 99 % required" : "too few · 99 % required"));
   }
 }
 

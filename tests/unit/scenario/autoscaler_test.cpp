@@ -48,10 +48,9 @@ TEST(AutoscalerTable, MistakesAreTold) {
                     "\"9 s\" }]\n")),
       HasSubstr("autoscaler.up.replicas: or percent is what a rule says: give one of the two"));
   const std::string keda = "policy = \"keda\"\nmin = 0\ntarget = 0.5\n";
-  EXPECT_THAT(
-      error_of(with(keda + "metric = \"kv\"\n")),
-      HasSubstr("autoscaler.metric: is kv, which counts nobody who waits while all replicas "
-                "sleep"));
+  EXPECT_THAT(error_of(with(keda + "metric = \"kv\"\n")),
+              HasSubstr("autoscaler.metric: is kv, which does not count requests that wait while "
+                        "all replicas sleep"));
   EXPECT_THAT(
       error_of(with(keda + "metric = \"queue\"\nactivation = 2.0\n")),
       HasSubstr("autoscaler.activation: requests too few to wake a replica would wait for ever"));

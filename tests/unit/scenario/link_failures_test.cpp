@@ -48,7 +48,7 @@ TEST(LinkFailures, LinksInsideANodeGoDownWhereThereIsAnotherWay) {
                 .find("nic: and nvswitch both name what fails; keep one"),
             std::string::npos);
   EXPECT_NE(with("link = \"leaf 0 out\"", "h100-sxm-8x16-fat-tree")
-                .find("leaf 0 out joins nodes, and whom its traffic would go round is not known"),
+                .find("leaf 0 out joins nodes, and rerouting around it is not modelled"),
             std::string::npos);
 }
 

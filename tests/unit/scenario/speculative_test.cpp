@@ -203,7 +203,7 @@ TEST(Speculative, WhatDoesNotFitTheTargetIsTold) {
   EXPECT_THAT(with_draft("draft_model", "eagle3-llama-3.1-70b"),
               HasSubstr("is a head on another model; use method = \"eagle\""));
   EXPECT_THAT(with_draft("eagle", "llama-3.1-8b"),
-              HasSubstr("is a model of its own; use method = \"draft_model\""));
+              HasSubstr("is a complete model; use method = \"draft_model\""));
   EXPECT_THAT(with_draft("eagle", "eagle3-llama-3.1-8b"),
               HasSubstr("is a head for hidden states 4096 wide, but those of llama-3.1-70b are"));
   EXPECT_THAT(with_draft("ngram", "llama-3.1-8b"), HasSubstr("needs no other model"));

@@ -83,7 +83,7 @@ TEST_F(RoutingDrawTest, MistakesAreNamed) {
   EXPECT_THAT(
       error_of("histograms:words.txt", 3),
       HasSubstr(
-          "words.txt:1: 'two' is not a count: a histogram is a list of whole numbers from 0 up"));
+          "words.txt:1: 'two' is not a count: a histogram is a list of whole numbers from 0"));
   write("zeros.txt", "0 0 0\n");
   EXPECT_THAT(error_of("histograms:zeros.txt", 3), HasSubstr("holds no assignment at all"));
   write("empty.txt", "\n");

@@ -138,7 +138,7 @@ TEST_F(ServedRunTest, TwoClocksWithoutQueuedStampsCannotBeAligned) {
   write("requests.csv",
         "input_toks,output_toks,arrival_time,first_token_ts,last_token_ts\n"
         "10,2,1760000000,5.25,5.5\n");
-  EXPECT_NE(error().find("requests.csv:2: arrival_time and first_token_ts are on two clocks"),
+  EXPECT_NE(error().find("requests.csv:2: arrival_time and first_token_ts use different clocks"),
             std::string::npos)
       << error();
 }

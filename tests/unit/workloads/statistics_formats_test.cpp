@@ -97,7 +97,7 @@ TEST_F(StatisticsFiles, ThatAreOutOfOrderAreToldOf) {
     summed(newer + start, older + start);
     ADD_FAILURE() << "was accepted";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("y: is an older page than the one before"));
+    EXPECT_THAT(error.what(), HasSubstr("y: is older than the page before"));
   }
 }
 
@@ -172,8 +172,8 @@ TEST_F(StatisticsFiles, OfSeveralClientsAreAddedUp) {
     load_traffic({a, other}, "", {}, false);
     ADD_FAILURE() << "was accepted";
   } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("c-trace.csv: has a window every 60 s, and a-trace.csv one "
-                                        "every 600 s"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("c-trace.csv: has a window every 60 s, but a-trace.csv one every 600 s"));
   }
 }
 
