@@ -261,10 +261,9 @@ class SpaceBuilder {
       space_.prices.insert(known, {gpu.name, price, is_given});
       return price;
     }
-    throw ConfigError({"plan.prices"},
-                      fmt::format("the price of {0} is unknown; give [plan.prices] "
-                                  "{0} = \"2.50 USD/h\"",
-                                  gpu.name));
+    throw ConfigError({"plan.prices"}, fmt::format("{0} has no price; give [plan.prices] "
+                                                   "{0} = \"2.50 USD/h\"",
+                                                   gpu.name));
   }
 
   /// A price that no candidate pays is a slip of the pen.

@@ -16,7 +16,7 @@ using scenario_text::read;
 // No router deals tokens out evenly; a dense model has nothing to route.
 TEST(Scenario, ExpertsAreRoutedUnevenlyUnlessAsked) {
   const Scenario usual = read(minimal, {"model.name=mixtral-8x7b"});
-  EXPECT_EQ(routing_text(usual.execution.routing), "power_law:1.01");
+  EXPECT_EQ(routing_text(usual.execution.routing), "popularity:30");
   const Scenario even = read(minimal, {"model.name=mixtral-8x7b", "model.expert_routing=balanced"});
   EXPECT_EQ(routing_text(even.execution.routing), "balanced");
   EXPECT_EQ(read(minimal, {}).execution.routing, Routing());
