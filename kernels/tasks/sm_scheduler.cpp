@@ -108,6 +108,14 @@ void cut_into_runs(const Launch& launch, std::int64_t ctas, Visit visit) {
   }
 }
 
+/// CTAs with nothing to do. Kept from call to call: with memory of this alignment that comes and
+/// goes, glibc 2.36 leaves gaps that it never uses again, 4 GB in a run of some minutes.
+std::vector<SmLoad>& cleared(std::int64_t ctas) {
+  static thread_local std::vector<SmLoad> kept;
+  kept.assign(static_cast<std::size_t>(std::max<std::int64_t>(1, ctas)), {});
+  return kept;
+}
+
 /// One pass, each task to the CTA with least to do so far.
 void place_pass(const Launch& launch, LeastLoadedHeap& heap, std::vector<SmLoad>& ctas) {
   for (std::size_t i = 0; i < launch.tasks.size(); ++i) {
@@ -122,8 +130,7 @@ void place_on_least_loaded(const Launch& launch, std::vector<SmLoad>& sms) {
   FORETOKEN_CHECK(launch.costs.size() == launch.tasks.size(), "{}: {} costs for {} task groups",
                   launch.name, launch.costs.size(), launch.tasks.size());
   const std::int64_t passes = launch.are_passes_alike ? 1 : launch.repeats;
-  std::vector<SmLoad> ctas(
-      static_cast<std::size_t>(std::max<std::int64_t>(1, launch.shape.grid_x)));
+  std::vector<SmLoad>& ctas = cleared(launch.shape.grid_x);
   LeastLoadedHeap heap(ctas.size());
   if (launch.tasks.size() == 1) {
     // Equal tasks go round and round: it is only open who starts.
@@ -193,7 +200,7 @@ void place(const Launch& launch, const GpuSpec& gpu, const Residency& residency,
       }
       break;
     case Scheduling::persistent: {
-      std::vector<SmLoad> workers(static_cast<std::size_t>(std::max<std::int64_t>(1, ctas)));
+      std::vector<SmLoad>& workers = cleared(ctas);
       deal_in_turn(launch, workers);
       for (std::size_t worker = 0; worker < workers.size(); ++worker) {
         SmLoad& sm = sms[worker % sms.size()];
