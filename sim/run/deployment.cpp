@@ -266,7 +266,7 @@ AttentionRanks DeployedEngine::start_engines() {
   if (scenario_.execution.lora) limits.adapters_max = scenario_.execution.lora->adapters_max;
   const EncoderSettings encoder = encoder_limits(scenario_);
   const std::shared_ptr<KvStore> store = stores_->for_start();
-  AttentionRanks ranks(store);
+  AttentionRanks ranks(store, role_ == PoolRole::prefill || role_ == PoolRole::decode);
   for (int rank = 0; rank < scenario_.deployment.layout.data_parallel_attention; ++rank) {
     auto cache = std::make_unique<KvCache>(
         kv_blocks_, scenario_.engine.block_tokens, scenario_.engine.prefix_caching,

@@ -1,7 +1,10 @@
 #include "sim/serving/attention_ranks.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "sim/base/fingerprint.hpp"
 
 namespace foretoken {
 namespace {
@@ -32,19 +35,59 @@ bool AttentionRanks::can_serve(const Sequence& sequence) const {
          ranks_.front().scheduler->can_serve(sequence);
 }
 
-std::size_t AttentionRanks::least_loaded() const {
+std::size_t AttentionRanks::least_waiting() const {
   const auto load = [](const Rank& rank) {
     return waiting_weight * rank.scheduler->waiting() + rank.scheduler->running();
   };
   return static_cast<std::size_t>(std::ranges::min_element(ranks_, {}, load) - ranks_.begin());
 }
 
-std::int64_t AttentionRanks::queue_length() const {
-  return ranks_[least_loaded()].scheduler->waiting();
+/// Ranks shall hold as many: those with more than the others take none, which is all of them as
+/// soon as they hold alike.
+std::size_t AttentionRanks::fewest_tokens() const {
+  const auto held = [](const Rank& rank) { return std::ssize(rank.held); };
+  const auto most = held(*std::ranges::max_element(ranks_, {}, held));
+  const bool are_alike =
+      std::ranges::all_of(ranks_, [&](auto& rank) { return held(rank) == most; });
+  const auto load = [&](const Rank& rank) {
+    std::int64_t tokens = 0;
+    for (const Sequence* sequence : rank.held) tokens += sequence->prompt_tokens;
+    return std::tuple(!are_alike && held(rank) == most, tokens, held(rank));
+  };
+  return static_cast<std::size_t>(std::ranges::min_element(ranks_, {}, load) - ranks_.begin());
+}
+
+std::size_t AttentionRanks::chosen(RequestId id) const {
+  switch (choice()) {
+    case RankChoice::least_waiting:
+      return least_waiting();
+    case RankChoice::fewest_tokens:
+      return fewest_tokens();
+    case RankChoice::in_turn:
+      break;
+  }
+  constexpr int well_mixed_from = 32;
+  const std::uint64_t drawn = Fingerprint().add(std::uint64_t{id.value}).value() >> well_mixed_from;
+  return (is_apart_ ? drawn : turns_) % ranks_.size();
+}
+
+void AttentionRanks::count(const Sequence& sequence) {
+  if (choice() == RankChoice::fewest_tokens)
+    ranks_[sequence.attention_rank].held.push_back(&sequence);
+}
+
+void AttentionRanks::discount(const Sequence& sequence) {
+  std::erase(ranks_[sequence.attention_rank].held, &sequence);
+}
+
+std::int64_t AttentionRanks::queue_length(RequestId id) const {
+  return ranks_[chosen(id)].scheduler->waiting();
 }
 
 void AttentionRanks::enqueue(Sequence& sequence) {
-  sequence.attention_rank = least_loaded();
+  sequence.attention_rank = chosen(sequence.record.id);
+  ++turns_;
+  count(sequence);
   ranks_[sequence.attention_rank].scheduler->enqueue(sequence);
 }
 
@@ -52,6 +95,7 @@ void AttentionRanks::remove(Sequence& sequence) {
   Rank& rank = ranks_[sequence.attention_rank];
   std::erase(rank.arriving, &sequence);
   std::erase(retired_, &sequence);
+  discount(sequence);
   rank.scheduler->remove(sequence);
 }
 
@@ -70,6 +114,7 @@ std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
   if (!cache.start(sequence, match, match.tokens, tokens)) return std::nullopt;
   sequence.attention_rank = static_cast<std::size_t>(freest - ranks_.begin());
   freest->arriving.push_back(&sequence);
+  count(sequence);
   return match.tokens;
 }
 
@@ -83,6 +128,7 @@ void AttentionRanks::join(Sequence& sequence) {
 }
 
 void AttentionRanks::retire(Sequence& sequence) {
+  discount(sequence);
   Sequence holder;
   KvCache::move_holding(sequence, holder);
   ranks_[sequence.attention_rank].scheduler->remove(sequence);
@@ -90,29 +136,30 @@ void AttentionRanks::retire(Sequence& sequence) {
   retired_.push_back(&sequence);
 }
 
-bool AttentionRanks::holds_prompts() const {
-  if (held_steps_ >= ranks_.front().scheduler->rank_wait_steps()) return false;
-  const auto waits = [](const Rank& rank) { return rank.scheduler->waiting_for_blocks() > 0; };
-  const auto runs = [](const Rank& rank) { return rank.scheduler->running() > 0; };
-  return std::ranges::any_of(ranks_, waits) && !std::ranges::all_of(ranks_, waits) &&
-         std::ranges::all_of(ranks_, runs);
+bool AttentionRanks::all_can_begin() const {
+  return std::ranges::all_of(ranks_, [](const Rank& rank) {
+    return rank.scheduler->waiting_for_blocks() > 0 && rank.scheduler->free_slots() > 0;
+  });
+}
+
+bool AttentionRanks::any_is_idle() const {
+  return std::ranges::any_of(ranks_,
+                             [](const Rank& rank) { return rank.scheduler->running() == 0; });
 }
 
 bool AttentionRanks::next_batches(Seconds now, std::span<Batch> batches) {
   FORETOKEN_CHECK(batches.size() == ranks_.size(), "{} batches for {} ranks", batches.size(),
                   ranks_.size());
-  const bool is_held = holds_prompts();
+  const int longest = ranks_.front().scheduler->rank_wait_steps();
+  const bool may_begin =
+      longest == 0 || all_can_begin() || any_is_idle() || held_steps_ + 1 >= longest;
   bool any = false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    ranks_[i].scheduler->hold_prompts(is_held);
+    ranks_[i].scheduler->hold_prompts(!may_begin);
     ranks_[i].scheduler->next_batch(now, batches[i]);
     any |= !batches[i].empty();
   }
-  if (!is_held) {
-    held_steps_ = 0;
-  } else if (any) {
-    ++held_steps_;
-  }
+  if (any) held_steps_ = may_begin ? 0 : held_steps_ + 1;
   return any;
 }
 

@@ -15,8 +15,10 @@ namespace foretoken {
 class AttentionRanks {
  public:
   AttentionRanks() = default;
-  /// `store` is what the ranks' caches have behind them; null: nothing.
-  explicit AttentionRanks(std::shared_ptr<KvStore> store) : store_(std::move(store)) {}
+  /// `store` is what the ranks' caches have behind them; null: nothing. `is_apart`: other replicas
+  /// compute the prompts of these, or the tokens behind them.
+  explicit AttentionRanks(std::shared_ptr<KvStore> store, bool is_apart = false)
+      : store_(std::move(store)), is_apart_(is_apart) {}
 
   /// Adds a rank. `scheduler` works on `cache` and `images` (null: no request has any).
   void add(std::unique_ptr<KvCache> cache, std::unique_ptr<Scheduler> scheduler,
@@ -30,11 +32,10 @@ class AttentionRanks {
   [[nodiscard]] bool can_hold(std::int64_t tokens) const;
   /// Whether its whole length can be held and the scheduler takes it.
   [[nodiscard]] bool can_serve(const Sequence& sequence) const;
-  /// How many wait at the rank that the next sequence would go to.
-  [[nodiscard]] std::int64_t queue_length() const;
+  /// How many wait at the rank that request `id` would go to now.
+  [[nodiscard]] std::int64_t queue_length(RequestId id) const;
 
-  /// The sequence waits at the least loaded rank: the fewest sequences, waiting ones counted
-  /// fourfold, the first among equals (vLLM's DPLBAsyncMPClient).
+  /// The sequence waits at the rank that its scheduler's RankChoice names.
   void enqueue(Sequence& sequence);
   void remove(Sequence& sequence);
 
@@ -80,12 +81,21 @@ class AttentionRanks {
     std::unique_ptr<EncoderCache> images;
     std::unique_ptr<Scheduler> scheduler;
     std::vector<const Sequence*> arriving = {};  // with a slot that they do not run in yet
+    std::vector<const Sequence*> held = {};      // all, where ranks are chosen by their tokens
   };
-  [[nodiscard]] std::size_t least_loaded() const;
-  /// Whether prompts wait for ranks that have none (TensorRT-LLM's PyExecutor,
-  /// _balance_adp_requests): as long as all ranks decode, and for so many steps at most.
-  [[nodiscard]] bool holds_prompts() const;
+  [[nodiscard]] std::size_t least_waiting() const;
+  [[nodiscard]] std::size_t fewest_tokens() const;
+  [[nodiscard]] std::size_t chosen(RequestId id) const;
+  [[nodiscard]] RankChoice choice() const { return ranks_.front().scheduler->rank_choice(); }
+  void count(const Sequence& sequence);
+  void discount(const Sequence& sequence);
+  /// Whether the prompts that wait may begin now: all ranks have one and a slot for it, or some
+  /// rank has nothing to decode.
+  [[nodiscard]] bool all_can_begin() const;
+  [[nodiscard]] bool any_is_idle() const;
   std::shared_ptr<KvStore> store_;
+  bool is_apart_ = false;
+  std::uint64_t turns_ = 0;
   std::vector<Rank> ranks_;
   std::vector<const Sequence*> retired_;
   int held_steps_ = 0;

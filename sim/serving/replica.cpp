@@ -153,7 +153,7 @@ void Replica::admit(Sequence& sequence, const Request& request) {
   }
   reason = obstacle(sequence, request.prompt_tokens + request.output_tokens);
   if (reason != FailureReason::none) return end(sequence, RequestStatus::failed);
-  if (config_.queue_max > 0 && ranks_.queue_length() >= config_.queue_max) {
+  if (config_.queue_max > 0 && ranks_.queue_length(request.id) >= config_.queue_max) {
     return end(sequence, RequestStatus::rejected);
   }
   if (config_.media != nullptr && sequence.brings_media)

@@ -15,6 +15,14 @@
 
 namespace foretoken {
 
+/// Which attention rank a new sequence goes to, the first among equals:
+/// least_waiting  the fewest sequences, waiting ones counted fourfold (vLLM's DPLBAsyncMPClient)
+/// fewest_tokens  ranks hold as many sequences, and of those with fewest the one with the fewest
+///                prompt tokens takes it (TensorRT-LLM's DefaultADPRouter)
+/// in_turn        one after the other; where prompts are computed apart, by a number drawn for the
+///                request (SGLang's DataParallelController: round robin, or its bootstrap room)
+enum class RankChoice { least_waiting, fewest_tokens, in_turn };
+
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
@@ -50,7 +58,10 @@ class Scheduler {
   /// that was given up may be anywhere, in steps in flight too; these go on without it.
   virtual void remove(Sequence& sequence) = 0;
 
-  /// For how many steps at most prompts wait until every attention rank has one to begin.
+  [[nodiscard]] virtual RankChoice rank_choice() const { return RankChoice::least_waiting; }
+  /// Every so many steps prompts begin, and before that if every attention rank has one and a slot
+  /// for it, or any has nothing to decode; 0 = in any step (TensorRT-LLM's PyExecutor,
+  /// _balance_adp_requests: it counts the steps in which nobody waits, too).
   [[nodiscard]] virtual int rank_wait_steps() const { return 0; }
   /// No prompt begins in the steps to come until this is taken back.
   virtual void hold_prompts(bool is_held) { (void)is_held; }

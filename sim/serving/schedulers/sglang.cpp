@@ -97,6 +97,8 @@ class Sglang final : public IterationScheduler {
     return config_.chunk_tokens > 0 || sequence.prompt_tokens <= limits_.batch_tokens_max;
   }
 
+  [[nodiscard]] RankChoice rank_choice() const override { return RankChoice::in_turn; }
+
  private:
   [[nodiscard]] std::optional<EncoderRule> encoder_rule() const override {
     return EncoderRule::by_request;

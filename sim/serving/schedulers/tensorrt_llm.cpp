@@ -37,7 +37,7 @@ struct TensorrtLlmConfig {
   /// Prompts wait beside decodes until they fill this share of the budget …
   double batch_wait_share = 0;
   int batch_wait_steps = 0;  // … or have waited so many steps; 0 = they do not wait
-  int rank_wait_steps = 0;   // for other attention ranks' prompts
+  int rank_wait_steps = 0;   // between those in which prompts of attention ranks begin
 };
 
 const Keys<TensorrtLlmConfig>& tensorrt_llm_keys() {
@@ -72,9 +72,9 @@ const Keys<TensorrtLlmConfig>& tensorrt_llm_keys() {
       {"rank_wait_steps",
        &S::rank_wait_steps,
        {.range = not_negative(), .unit = "steps"},
-       "Longest wait of a prompt until every attention rank has one to begin, so that fewer steps "
-       "carry prompts (attention_dp_config: enable_balance, timeout_iters). A rank with nothing to "
-       "decode ends it. 0: they do not wait."},
+       "Steps between those in which prompts begin on attention ranks, so that fewer steps carry "
+       "prompts (attention_dp_config: enable_balance, timeout_iters). They begin earlier if every "
+       "rank has one and a slot for it, or a rank has nothing to decode. 0: in any step."},
   };
   return keys;
 }
@@ -101,6 +101,7 @@ class TensorrtLlm final : public IterationScheduler {
     return std::max(length(sequence), sequence.known_tokens() + 1);
   }
 
+  [[nodiscard]] RankChoice rank_choice() const override { return RankChoice::fewest_tokens; }
   [[nodiscard]] int rank_wait_steps() const override { return config_.rank_wait_steps; }
   void hold_prompts(bool is_held) override { is_held_ = is_held; }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 
 namespace foretoken {
@@ -80,11 +81,11 @@ TEST_F(AttentionRanksTest, EachRankHasBlocksOfItsOwn) {
   EXPECT_EQ(ranks.blocks_used(), 2);
 }
 
-// Two ranks decode, and one has a prompt. It begins when the other has one too, or after two steps;
-// a rank with nothing to decode ends the wait at once.
+// Two ranks decode. Every third step takes prompts, whenever they came, and any step does if both
+// ranks have one or one has nothing to decode.
 TEST_F(AttentionRanksTest, PromptsWaitForThoseOfOtherRanks) {
   Value waits;
-  waits.set("rank_wait_steps", 2);
+  waits.set("rank_wait_steps", 3);
   add_ranks(2, 100, {}, "tensorrt_llm", waits);
   submit(32);
   EXPECT_TRUE(run_step());
@@ -92,18 +93,78 @@ TEST_F(AttentionRanksTest, PromptsWaitForThoseOfOtherRanks) {
   submit(48);
   EXPECT_TRUE(run_step());
   EXPECT_EQ(batches[1].shape.tokens, 48) << "nobody decodes there yet";
+  EXPECT_TRUE(run_step());  // the first step of a wait that no prompt asks for
   EXPECT_EQ(submit(16).attention_rank, 0U);
-  for (const std::int64_t tokens : {1, 1, 17}) {
+  for (const std::int64_t tokens : {1, 17}) {
     EXPECT_TRUE(run_step());
     EXPECT_EQ(batches[0].shape.tokens, tokens);
   }
-  EXPECT_EQ(submit(16).attention_rank, 1U);
+  EXPECT_EQ(submit(16).attention_rank, 1U) << "ranks hold as many";
   EXPECT_TRUE(run_step());
   EXPECT_EQ(batches[1].shape.tokens, 1);
-  EXPECT_EQ(submit(16).attention_rank, 0U);
+  EXPECT_EQ(submit(16).attention_rank, 0U) << "48 prompt tokens there, 64 here";
   EXPECT_TRUE(run_step());
   EXPECT_EQ(batches[0].shape.tokens, 18) << "both have one";
   EXPECT_EQ(batches[1].shape.tokens, 17);
+}
+
+// A slot for each: the prompts of both ranks do not begin before the steps are over, since one rank
+// has no slot for its own.
+TEST_F(AttentionRanksTest, PromptsWaitForSlotsOfAllRanks) {
+  Value waits;
+  waits.set("rank_wait_steps", 3);
+  add_ranks(2, 100, {.batch_tokens_max = 8192, .sequences_max = 2}, "tensorrt_llm", waits);
+  for (const std::int64_t prompt : {64, 32, 16}) submit(prompt);  // ranks 0, 1, 1
+  EXPECT_TRUE(run_step());
+  EXPECT_EQ(submit(16).attention_rank, 0U);
+  EXPECT_EQ(submit(16).attention_rank, 1U);
+  for (const std::int64_t tokens : {1, 1, 17}) {
+    EXPECT_TRUE(run_step());
+    EXPECT_EQ(batches[0].shape.tokens, tokens);
+    EXPECT_EQ(batches[1].shape.tokens, 2);
+  }
+}
+
+// TensorRT-LLM: whose sequence has ended takes the next one, whatever the others hold; among ranks
+// that hold as many the one with the fewest prompt tokens does.
+TEST_F(AttentionRanksTest, RanksHoldAsManySequences) {
+  add_ranks(2, 100, {}, "tensorrt_llm");
+  EXPECT_EQ(submit(16).attention_rank, 0U);
+  EXPECT_EQ(submit(64).attention_rank, 1U);
+  EXPECT_EQ(submit(16).attention_rank, 0U) << "16 tokens there, 64 here";
+  EXPECT_EQ(submit(16).attention_rank, 1U) << "two there";
+  EXPECT_TRUE(step());
+  ranks.remove(sequences[1]);
+  EXPECT_EQ(submit(160).attention_rank, 1U);
+  EXPECT_EQ(submit(16).attention_rank, 0U);
+}
+
+TEST_F(AttentionRanksTest, SglangTakesRanksInTurn) {
+  add_ranks(3, 100, {}, "sglang");
+  for (const std::size_t rank : {0U, 1U, 2U, 0U}) EXPECT_EQ(submit(32).attention_rank, rank);
+  ranks.remove(sequences[1]);
+  EXPECT_EQ(submit(32).attention_rank, 1U);
+  EXPECT_EQ(submit(32).attention_rank, 2U) << "not where the fewest wait";
+}
+
+// A replica that computes prompts for others: the rank is drawn for each request, the same in every
+// run; of 4,000 requests each of four ranks takes a quarter, give or take five deviations.
+TEST_F(AttentionRanksTest, SglangDrawsRanksOfPromptsForOthers) {
+  ranks = AttentionRanks(nullptr, true);
+  add_ranks(4, 100'000, {}, "sglang");
+  std::array<int, 4> taken{};
+  int in_turn = 0;
+  for (std::uint32_t id = 0; id < 4'000; ++id) {
+    Sequence& sequence = sequences.emplace_back();
+    sequence.record.id = {id};
+    sequence.prompt_tokens = 16;
+    sequence.output_tokens = 1;
+    ranks.enqueue(sequence);
+    ++taken[sequence.attention_rank];
+    in_turn += sequence.attention_rank == id % 4;
+  }
+  for (const int count : taken) EXPECT_NEAR(count, 1'000, 5 * 27.4);
+  EXPECT_NEAR(in_turn, 1'000, 5 * 27.4);
 }
 
 TEST_F(AttentionRanksTest, ARankWithoutWorkHasAnEmptyBatch) {
