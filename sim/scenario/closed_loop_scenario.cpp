@@ -130,7 +130,13 @@ Value ServerSettings::workload_table(const ClosedLoopPoint& point) const {
   return table;
 }
 
-Value ServerSettings::scenario(const ClosedLoopPoint& point) const {
+ClosedLoopPoint ServerSettings::with_layout(const ClosedLoopPoint& row) const {
+  const std::string name = model(row);
+  return with_whole_layout(rules_, row, name, load_model(name, row.position).moe.has_value());
+}
+
+Value ServerSettings::scenario(const ClosedLoopPoint& row) const {
+  const ClosedLoopPoint point = with_layout(row);
   Value cluster, scenario;
   const int gpus = point.layout.gpus() + (point.prefill ? point.prefill->gpus() : 0);
   cluster.set("name", choices_.cluster.empty() ? cluster_called(point.system, gpus, point.position)

@@ -27,9 +27,10 @@ class ServerSettings {
   /// The model by its name here. Throws ConfigError for one nobody knows.
   [[nodiscard]] std::string model(const ClosedLoopPoint& point) const;
   /// The scenario's tables. Throws ConfigError for an engine, a model or a system nobody knows.
-  [[nodiscard]] Value scenario(const ClosedLoopPoint& point) const;
+  [[nodiscard]] Value scenario(const ClosedLoopPoint& row) const;
 
  private:
+  [[nodiscard]] ClosedLoopPoint with_layout(const ClosedLoopPoint& row) const;
   [[nodiscard]] Value model_table(const ClosedLoopPoint& point) const;
   [[nodiscard]] Value workload_table(const ClosedLoopPoint& point) const;
   [[nodiscard]] std::vector<const ServerRule*> rules_for(const ClosedLoopPoint& point) const;

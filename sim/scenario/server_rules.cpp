@@ -68,6 +68,12 @@ ServerRule read_rule(const Value& given, Diagnostics& diagnostics, const std::st
                   "is a share of the nominal length: above 0, up to 1");
     reader.finish();
   }
+  if (const Value* layout = table.find_table("layout")) {
+    TableReader reader(*layout, diagnostics, name + ".layout");
+    reader.read("expert_parallel", rule.spreads_experts);
+    reader.read("attention_ranks", rule.ranks_attention);
+    reader.finish();
+  }
   for (const char* section : {"model", "cluster", "deployment", "engine", "workload"}) {
     if (const Value* settings = table.find_table(section))
       rule.tables.emplace_back(section, *settings);
@@ -141,12 +147,27 @@ ServerRules public_server_rules() {
   return read_server_rules(parse_toml(found->text, "public.toml"));
 }
 
+ClosedLoopPoint with_whole_layout(const ServerRules& rules, const ClosedLoopPoint& point,
+                                  const std::string& model, bool has_experts) {
+  ClosedLoopPoint whole = point;
+  for (const ServerRule& rule : rules.rules) {
+    if (!rule.spreads_experts && !rule.ranks_attention) continue;
+    if (!rule.scope.holds(point, model, has_experts)) continue;
+    if (rule.spreads_experts) whole.layout.experts = point.layout.tensor;
+    if (rule.ranks_attention) {
+      whole.layout.attention_ranks = point.layout.tensor;
+      whole.layout.tensor = 1;
+    }
+  }
+  return whole;
+}
+
 std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point) {
   if (const auto* number = std::get_if<std::int64_t>(&sum.data)) return *number;
   const auto fail = [&] {
     throw ConfigError(sum.position,
                       "must be a number or a sum such as \"prompt + users + 64\" of numbers, "
-                      "users, prompt and output");
+                      "users, rank_users, prompt and output");
   };
   if (!sum.is_string()) fail();
   std::string_view left = std::get<std::string>(sum.data);
@@ -161,6 +182,8 @@ std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point) {
     const auto parsed = std::from_chars(term.data(), term.data() + term.size(), number);
     if (term == "users") {
       total += point.users;
+    } else if (term == "rank_users") {
+      total += std::max(1, point.users / point.layout.attention_ranks);
     } else if (term == "prompt") {
       total += point.prompt_tokens;
     } else if (term == "output") {

@@ -8,7 +8,11 @@
 //   [rule.clients]
 //   length_from = 0.8                 lengths are spread evenly from this share of the nominal ones
 //   [rule.engine]                     keys of the scenario's tables: model, engine, workload …
-//   sequences_max = "users"           or a sum of numbers, users, prompt and output
+//   sequences_max = "users"           or a sum of numbers, users, rank_users (an attention rank's
+//                                     part of them), prompt and output
+//   [rule.layout]                     what rows leave out of the layout; other rules' conditions
+//   expert_parallel = true            and sums see it: experts are spread over all tensor ranks,
+//   attention_ranks = true            which are attention ranks of one GPU each
 //   [rule.decode]                     keys of [engine] for the pool that decodes, where others
 //   sequences_max = 2                 prefill; [rule.prefill] for those
 #pragma once
@@ -48,9 +52,11 @@ struct RuleScope {
 
 struct ServerRule {
   RuleScope scope;
-  double length_from = 0;  // 0 = not said here
-  ValueObject tables;      // of the scenario
-  ValueObject pools;       // engine keys of "prefill" and "decode", where these are apart
+  double length_from = 0;        // 0 = not said here
+  bool spreads_experts = false;  // [rule.layout]
+  bool ranks_attention = false;
+  ValueObject tables;  // of the scenario
+  ValueObject pools;   // engine keys of "prefill" and "decode", where these are apart
 };
 
 struct ServerRules {
@@ -65,6 +71,11 @@ ServerRules load_server_rules(const std::filesystem::path& toml);
 ServerRules read_server_rules(const Value& root);
 /// Of public tables' servers: examples/servers/public.toml, embedded.
 ServerRules public_server_rules();
+
+/// The point with the layout that the rules say it had. `has_experts` is of the model called
+/// `model`.
+ClosedLoopPoint with_whole_layout(const ServerRules& rules, const ClosedLoopPoint& point,
+                                  const std::string& model, bool has_experts);
 
 /// "prompt + users + 64" for this point. Throws ConfigError at the value for another text.
 std::int64_t tokens_said(const Value& sum, const ClosedLoopPoint& point);

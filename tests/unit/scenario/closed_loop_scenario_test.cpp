@@ -196,6 +196,27 @@ TEST(ServerSettings, RulesKnowTheDayOfAMeasurement) {
   EXPECT_FALSE(has_rule());
 }
 
+// A row calls eight GPUs TP8; attention ran on each for its own users, and experts over all.
+TEST(ServerSettings, RulesSayWhatRowsLeaveOutOfTheLayout) {
+  const ServerSettings servers = settings_of(
+      "calibration_tensor_parallel = 8\n"
+      "[[rule]]\nabout = \"a\"\nwhere = { attention_ranks = true, expert_parallel = true }\n"
+      "[rule.engine]\nsequences_max = \"rank_users + 1\"\n"
+      "[[rule]]\nabout = \"b\"\nwhere = { users_at_least = 64 }\n"
+      "[rule.layout]\nexpert_parallel = true\nattention_ranks = true\n");
+  ClosedLoopPoint point = a_point();
+  point.layout = {.tensor = 8};
+  point.users = 63;
+  EXPECT_EQ(table_of(servers, point, "deployment"), "tensor_parallel = 8\npipeline_parallel = 1\n");
+  EXPECT_EQ(servers.scenario(point).find("engine")->find("sequences_max"), nullptr);
+  point.users = 64;
+  EXPECT_EQ(table_of(servers, point, "deployment"),
+            "tensor_parallel = 1\npipeline_parallel = 1\nexpert_parallel = 8\n"
+            "data_parallel_attention = 8\n");
+  EXPECT_NE(table_of(servers, point, "engine").find("sequences_max = 9"), std::string::npos);
+  EXPECT_TRUE(servers.is_calibration(point)) << "by what the row says";
+}
+
 TEST(ServerSettings, RulesReachThePoolsOfThoseApart) {
   const ServerSettings servers = settings_of(
       "[[rule]]\nabout = \"a\"\nwhere = { decode_workers = 3, users_below = 9 }\n"
