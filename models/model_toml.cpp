@@ -54,7 +54,8 @@ void refuse_grouped_queries(TableReader& table) {
       table.fail(key, "belongs to grouped-query attention; [mla] says the heads' widths");
     }
   }
-  for (const char* key : {"qkv_bias", "qk_norm", "qk_norm_full", "attention_sinks"}) {
+  for (const char* key :
+       {"qkv_bias", "qk_norm", "qk_norm_full", "qk_norm_sums", "attention_sinks"}) {
     bool in_use = false;
     if (table.read(key, in_use)) table.expect(key, !in_use, "cannot be combined with [mla]");
   }
@@ -84,6 +85,9 @@ void read_attention(TableReader& table, Transformer& model) {
   table.read("qk_norm_full", model.qk_norm_full);
   table.expect("qk_norm_full", !(model.qk_norm && model.qk_norm_full),
                "excludes qk_norm: heads are normed on their own or all together");
+  table.read("qk_norm_sums", model.qk_norm_sums);
+  table.expect("qk_norm_sums", model.qk_norm_full || !model.qk_norm_sums,
+               "says how heads are normed all together; it needs qk_norm_full");
 }
 
 void read_window_pattern(TableReader& table, Transformer& model) {
@@ -303,6 +307,7 @@ std::string model_toml(const Transformer& model) {
   set_if(table, "output_bias", model.output_bias);
   set_if(table, "qk_norm", model.qk_norm);
   set_if(table, "qk_norm_full", model.qk_norm_full);
+  set_if(table, "qk_norm_sums", model.qk_norm_sums);
   set_if(table, "attention_sinks", model.attention_sinks);
   set_if(table, "post_norms", model.post_norms);
   set_if(table, "parallel_blocks", model.parallel_blocks);

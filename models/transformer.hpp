@@ -104,8 +104,11 @@ struct Transformer {
   bool tied_embeddings = false;  // LM head shares the embedding's weights
   bool qkv_bias = false;
   bool output_bias = false;
-  bool qk_norm = false;          // RMSNorm on each query and key head (width head_dim)
-  bool qk_norm_full = false;     // RMSNorm over all query (key) heads together (OLMoE)
+  bool qk_norm = false;       // RMSNorm on each query and key head (width head_dim)
+  bool qk_norm_full = false;  // RMSNorm over all query (key) heads together (OLMoE)
+  /// Ranks add up squares of their heads for it, in place of gathering all heads (MiniMax; in
+  /// TensorRT-LLM they gather).
+  bool qk_norm_sums = false;
   bool attention_sinks = false;  // a learned score beside the keys' in each head (gpt-oss)
   bool post_norms = false;       // further norms behind attention and MLP (Gemma)
   bool parallel_blocks = false;  // attention and MLP read the same norm, side by side (Cohere)

@@ -264,23 +264,40 @@ void StageProgram::Builder::add_head_projection(const Operator& op, int calls) {
       calls, op.attention.index ? Rows::tokens : Rows::decodes);
 }
 
-void StageProgram::Builder::add_norm(const Operator& op, int calls) {
-  if (op.heads) {
-    // Replicated KV heads are gathered with their copies, since every rank sends what it has.
-    const AttentionShape rank = heads_of(op);
-    const std::int64_t own = op.role == "k_norm" ? rank.kv_heads : rank.query_heads;
+/// A norm over the heads of all ranks. Replicated KV heads are exchanged with their copies, since
+/// every rank sends what it has. Returns the width of the norm on this rank.
+std::int64_t StageProgram::Builder::add_heads_exchange(const Operator& op, int calls) {
+  const AttentionShape rank = heads_of(op);
+  const auto width = [&](int heads) { return std::int64_t{heads} * op.attention.head_dim; };
+  const bool is_key = op.role == "k_norm";
+  const std::int64_t own = width(is_key ? rank.kv_heads : rank.query_heads);
+  if (!model_.qk_norm_sums || settings_.implementation.framework == Framework::trtllm) {
     add_collective("qk_norm_all_gather", CollectiveOp::all_gather,
-                   activation_bytes(own * op.attention.head_dim * layout_.tensor), calls);
+                   activation_bytes(own * layout_.tensor), calls);
+    return op.in_features;
   }
+  if (!is_key && layout_.tensor > 1) {  // for both at once; launches that sum cost what norms do
+    const auto squares = [&](std::int64_t dim) {
+      return RmsNorm{.dim = dim, .dtype = activation_, .is_cold = false};
+    };
+    constexpr double two_sums = 2 * sizeof(float);
+    add("q_squares", squares(own), calls);
+    add("k_squares", squares(width(rank.kv_heads)), calls);
+    add_collective("qk_norm_all_reduce", CollectiveOp::all_reduce, two_sums, calls);
+  }
+  return own;
+}
+
+void StageProgram::Builder::add_norm(const Operator& op, int calls) {
+  const std::int64_t width = op.heads ? add_heads_exchange(op, calls) : op.in_features;
   if (op.fused_add) {
-    add(op.role, FusedAddRmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false},
-        calls);
+    add(op.role, FusedAddRmsNorm{.dim = width, .dtype = activation_, .is_cold = false}, calls);
     if (follows_sum()) {
       steps_.back().fused_rows =
-          std::floor(settings_.fused_all_reduce.value() / activation_bytes(op.in_features));
+          std::floor(settings_.fused_all_reduce.value() / activation_bytes(width));
     }
   } else {
-    add(op.role, RmsNorm{.dim = op.in_features, .dtype = activation_, .is_cold = false}, calls);
+    add(op.role, RmsNorm{.dim = width, .dtype = activation_, .is_cold = false}, calls);
   }
 }
 

@@ -32,6 +32,7 @@ class StageProgram::Builder {
 
   /// The kernels of one operator, `calls` times each.
   void add_operator(const Operator& op, int calls);
+  std::int64_t add_heads_exchange(const Operator& op, int calls);
   void add_norm(const Operator& op, int calls);
   [[nodiscard]] bool follows_sum() const;
   [[nodiscard]] bool attention_rotates_and_writes() const;

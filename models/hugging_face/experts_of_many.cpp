@@ -46,6 +46,7 @@ void read_minimax_m2(ConfigReader& config) {
                fmt::format("'{}' cannot be expanded; per_layer and per_head can", norm));
   model.qk_norm_full = model.qk_norm && norm == "per_layer";
   model.qk_norm = model.qk_norm && !model.qk_norm_full;
+  model.qk_norm_sums = model.qk_norm_full;  // of vLLM and SGLang: MiniMax*RMSNormTP
   if (model.moe) {
     table.read("use_routing_bias", model.moe->router_bias);
     read_within(table, "shared_intermediate_size", model.moe->shared_intermediate, 0, width_limit);

@@ -67,7 +67,8 @@ TEST(ModelToml, WritesBackEverySpec) {
 TEST(ModelToml, WritesBackEveryMember) {
   Transformer model = read_model(parse_toml(dense_text, "toy.toml"));
   model.title = "A \"toy\"";
-  model.tied_embeddings = model.qkv_bias = model.output_bias = model.qk_norm_full = true;
+  model.tied_embeddings = model.qkv_bias = model.output_bias = true;
+  model.qk_norm_full = model.qk_norm_sums = true;
   model.window_pattern = {512, 0};
   model.moe = MoeConfig{.experts = 8,
                         .topk = 2,
@@ -167,6 +168,9 @@ TEST(ModelToml, RefusesAWidthThatNoLayerUses) {
 }
 
 TEST(ModelToml, RefusesTwoQkNorms) {
+  EXPECT_THAT(mistakes(std::string(dense_text) + "qk_norm_sums = true\n"),
+              testing::ElementsAre("10: qk_norm_sums: says how heads are normed all together; it "
+                                   "needs qk_norm_full"));
   EXPECT_THAT(mistakes(std::string(dense_text) + "qk_norm = true\nqk_norm_full = true\n"),
               testing::ElementsAre("11: qk_norm_full: excludes qk_norm: heads are normed on their "
                                    "own or all together"));

@@ -142,6 +142,7 @@ TEST(Variations, ConstantsOfTheComputationArePassedOver) {
     "qk_norm_type": "per_layer", "use_qk_norm": true, "use_routing_bias": true,
     "vocab_size": 200064})");
   EXPECT_TRUE(model.qk_norm_full);
+  EXPECT_TRUE(model.qk_norm_sums);
 }
 
 // Mistral Large 3 and GLM-4.7 Flash are built as DeepSeek-V3, Mistral 4 behind Mistral 3's eyes
