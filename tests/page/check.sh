@@ -107,4 +107,4 @@ if [ "$1" = sweep ]; then
   "$foretoken" "$@" --report "$page.again" --no-run
   cmp "$page" "$page.again"
 fi
-node tests/page/check.js "$chromium" "$modules" "$work" "$page"
+node tests/page/check.js "$chromium" "$modules" "$kept" "$page"
