@@ -134,7 +134,7 @@ function(foretoken_embed_files out function files)
     math(EXPR number "${number} + 1")
   endforeach()
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
-  file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT "#include <vector>
+  file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT "#include <array>
 
 #include \"sim/base/embedded.hpp\"
 
@@ -144,8 +144,8 @@ ${bytes}    \".previous\\n\");
 ${labels}
 namespace foretoken {
 std::span<const EmbeddedFile> ${function}() {
-  static const std::vector<EmbeddedFile> files = {
-${entries}  };
+  static const std::array<EmbeddedFile, ${number}> files = {{
+${entries}  }};
   return files;
 }
 }  // namespace foretoken
