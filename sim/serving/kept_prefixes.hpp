@@ -9,17 +9,21 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ids.hpp"
+#include "workloads/requests/prefix_hashes.hpp"
 
 namespace foretoken {
 
 class KeptPrefixes {
  public:
   /// Chunks of the prompt that the replica keeps, from the first one on.
-  [[nodiscard]] std::size_t known(ReplicaId replica, std::span<const std::uint64_t> hashes) const {
+  [[nodiscard]] std::size_t known(ReplicaId replica, std::span<const PrefixRun> prompt) const {
     const auto kept = by_replica_.find(replica);
     if (kept == by_replica_.end()) return 0;
     std::size_t count = 0;
-    while (count < hashes.size() && kept->second.contains(hashes[count])) ++count;
+    for (PrefixRun run : prompt) {
+      for (; run.count > 0; run = run.behind(1), ++count)
+        if (!kept->second.contains(run.first)) return count;
+    }
     return count;
   }
 

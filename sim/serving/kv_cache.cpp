@@ -54,12 +54,10 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
     match.tokens = std::min(sequence.left_blocks, useful) * block_tokens_;
     return match;
   }
-  std::span<const std::uint64_t> hashes = sequence.prefix_hashes;
-  if (hashes.empty()) return match;
+  if (sequence.prefix_hashes.empty()) return match;
   const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
   const std::int64_t useful = (sequence.known_tokens() - 1) / chunk_tokens;
-  hashes = hashes.first(std::min(hashes.size(), static_cast<std::size_t>(useful)));
-  for (PrefixRun run : runs_of(hashes)) {
+  for (PrefixRun run : sequence.prefix_hashes.first(useful)) {
     while (run.count > 0) {
       std::int64_t chunks = 1;
       if (const PrefixCache::Found found = prefixes_.find(run); found.chunks > 0) {
@@ -86,11 +84,9 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
 PrefixMatch KvCache::match_swapped(const Sequence& sequence) const {
   PrefixMatch match;
   match.tokens = sequence.swapped_tokens;
-  std::span<const std::uint64_t> hashes = sequence.prefix_hashes;
-  if (shares_prefixes_ && !hashes.empty()) {
+  if (shares_prefixes_ && !sequence.prefix_hashes.empty()) {
     const std::int64_t swapped = match.tokens / sequence.prefix_chunk_tokens;
-    hashes = hashes.first(std::min(hashes.size(), static_cast<std::size_t>(swapped)));
-    for (const PrefixRun& run : runs_of(hashes)) {
+    for (const PrefixRun run : sequence.prefix_hashes.first(swapped)) {
       const PrefixCache::Found found = prefixes_.find(run);
       match.blocks += found.blocks;
       match.idle_blocks += found.idle_blocks;
@@ -105,8 +101,7 @@ PrefixMatch KvCache::match_swapped(const Sequence& sequence) const {
 /// The first `chunks` of a sequence's prefix become its own to use, those in other tiers as copies.
 /// Blocks for these can be had.
 void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
-  const std::span hashes = std::span(std::as_const(sequence.prefix_hashes)).first(chunks);
-  sequence.chunks = runs_of(hashes);
+  sequence.prefix_hashes.first(static_cast<std::int64_t>(chunks)).append_to(sequence.chunks);
   // Those on the GPU first: making room for the others must not evict them, nor may what comes to
   // the other tiers push those out that are to be copied.
   std::vector<std::uint64_t> elsewhere;
@@ -170,18 +165,12 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
 
 void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
-  std::span<const std::uint64_t> hashes = sequence.prefix_hashes;
   const auto next = static_cast<std::int64_t>(sequence.next_chunk);
-  const std::int64_t until = std::min(tokens / chunk_tokens, std::ssize(hashes));
-  hashes = hashes.subspan(sequence.next_chunk, static_cast<std::size_t>(until - next));
-  while (!hashes.empty()) {
-    const PrefixRun run = leading_run(hashes);
-    add_chunks(sequence, run);
-    hashes = hashes.subspan(static_cast<std::size_t>(run.count));
-  }
+  const auto known = static_cast<std::int64_t>(sequence.prefix_hashes.size());
+  const std::int64_t until = std::min(tokens / chunk_tokens, known);
+  for (const PrefixRun run : sequence.prefix_hashes.part(next, until)) add_chunks(sequence, run);
   sequence.next_chunk = static_cast<std::size_t>(until);
-  sequence.next_chunk_at =
-      until < std::ssize(sequence.prefix_hashes) ? (until + 1) * chunk_tokens : Sequence::no_chunk;
+  sequence.next_chunk_at = until < known ? (until + 1) * chunk_tokens : Sequence::no_chunk;
 }
 
 /// Two sequences may compute one prefix at the same time; the second keeps its copy to itself.

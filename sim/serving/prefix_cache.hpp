@@ -10,11 +10,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "sim/base/error.hpp"
 #include "sim/serving/page_map.hpp"
+#include "workloads/requests/prefix_hashes.hpp"
 
 namespace foretoken {
 
@@ -26,44 +26,6 @@ class PrefixListener {
   virtual void on_prefix_kept(std::uint64_t hash) = 0;
   virtual void on_prefix_gone(std::uint64_t hash) = 0;
 };
-
-/// Chunks one after the other in a prompt, whose hashes count up from `first`.
-struct PrefixRun {
-  std::uint64_t first = 0;
-  std::int64_t count = 0;
-
-  /// Hash of the chunk behind the last.
-  [[nodiscard]] std::uint64_t end() const { return first + static_cast<std::uint64_t>(count); }
-  /// Without its first chunks.
-  [[nodiscard]] PrefixRun behind(std::int64_t chunks) const {
-    return {first + static_cast<std::uint64_t>(chunks), count - chunks};
-  }
-};
-
-/// The longest run that `hashes`, of which there is one, begin with.
-inline PrefixRun leading_run(std::span<const std::uint64_t> hashes) {
-  std::size_t count = 1;
-  // Contexts have a thousand chunks: eight at a time, without a branch each.
-  for (; count + 8 <= hashes.size(); count += 8) {
-    bool all = true;
-    for (std::size_t i = count; i < count + 8; ++i)
-      all &= static_cast<bool>((hashes[i] == hashes[i - 1] + 1) & (hashes[i] != 0));
-    if (!all) break;
-  }
-  while (count < hashes.size() && hashes[count] == hashes[count - 1] + 1 && hashes[count] != 0)
-    ++count;
-  return {hashes.front(), static_cast<std::int64_t>(count)};
-}
-
-/// All of them.
-inline std::vector<PrefixRun> runs_of(std::span<const std::uint64_t> hashes) {
-  std::vector<PrefixRun> runs;
-  while (!hashes.empty()) {
-    runs.push_back(leading_run(hashes));
-    hashes = hashes.subspan(static_cast<std::size_t>(runs.back().count));
-  }
-  return runs;
-}
 
 class PrefixCache {
  public:

@@ -123,9 +123,7 @@ Sequence& Replica::new_sequence(const Request& request, const RequestRecord& rec
     const std::int64_t hashed =
         request.prompt_tokens + (request.prefix_hashes_cover_output ? request.output_tokens : 0);
     const auto whole = hashed / request.prefix_block_tokens;
-    const auto known = static_cast<std::int64_t>(request.prefix_hashes.size());
-    sequence.prefix_hashes.assign(request.prefix_hashes.begin(),
-                                  request.prefix_hashes.begin() + std::min(whole, known));
+    sequence.prefix_hashes.assign(request.prefix_hashes.first(whole));
   }
   return sequence;
 }

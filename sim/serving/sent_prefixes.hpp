@@ -17,10 +17,10 @@
 namespace foretoken {
 
 /// Hashes of the prompt's whole chunks alone: what will be answered is not known yet.
-inline std::span<const std::uint64_t> whole_chunks(const Request& request) {
-  if (request.prefix_block_tokens == 0) return {};
-  const auto whole = static_cast<std::size_t>(request.prompt_tokens / request.prefix_block_tokens);
-  return std::span(request.prefix_hashes).first(std::min(whole, request.prefix_hashes.size()));
+inline PrefixRuns whole_chunks(const Request& request, std::int64_t chunks_max) {
+  const std::int64_t whole =
+      request.prefix_block_tokens > 0 ? request.prompt_tokens / request.prefix_block_tokens : 0;
+  return request.prefix_hashes.first(std::min(whole, chunks_max));
 }
 
 class SentPrefixes {

@@ -61,7 +61,7 @@ struct alignas(64) Sequence {
 
   // Prefix sharing: the prompt's chunks by hash, and those that the KV cache knows this sequence to
   // use (KvCache keeps these up to date).
-  std::vector<std::uint64_t> prefix_hashes;  // of whole chunks
+  PrefixHashes prefix_hashes;  // of whole chunks
   std::int64_t prefix_chunk_tokens = 0;
   std::vector<PrefixRun> chunks;
   std::int64_t chunk_blocks = 0;  // blocks of these
@@ -79,7 +79,7 @@ struct alignas(64) Sequence {
 
   /// As one that nobody has used, with the memory of its lists.
   void start_anew() {
-    std::vector<std::uint64_t> hashes = std::move(prefix_hashes);
+    PrefixHashes hashes = std::move(prefix_hashes);
     std::vector<PrefixRun> runs = std::move(chunks);
     hashes.clear();
     runs.clear();

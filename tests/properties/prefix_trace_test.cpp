@@ -100,7 +100,8 @@ class TwoTiers {
   Hits serve(const Request& request, int block_tokens) {
     const std::int64_t chunk = request.prefix_block_tokens;
     const auto whole = static_cast<std::size_t>(request.prompt_tokens / chunk);
-    const std::vector<std::uint64_t>& hashes = request.prefix_hashes;
+    const std::vector<std::uint64_t> hashes(request.prefix_hashes.begin(),
+                                            request.prefix_hashes.end());
     Hits hits{.asked = request.prompt_tokens};
     std::vector<std::uint64_t> on_gpu, on_host;
     std::size_t matched = 0;

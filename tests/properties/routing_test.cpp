@@ -73,7 +73,7 @@ rate_scale = 2
 )";
 
 std::vector<std::uint64_t> whole_chunks(const Request& request) {
-  std::vector<std::uint64_t> hashes = request.prefix_hashes;
+  std::vector<std::uint64_t> hashes(request.prefix_hashes.begin(), request.prefix_hashes.end());
   hashes.resize(static_cast<std::size_t>(request.prompt_tokens / request.prefix_block_tokens));
   return hashes;
 }

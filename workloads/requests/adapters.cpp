@@ -54,7 +54,7 @@ void give_adapter(std::optional<std::uint32_t> adapter, Request& request) {
   if (!adapter) return;
   // Added, so that hashes that count up still do.
   const std::uint64_t own = Fingerprint().add("adapter").add(std::uint64_t{*adapter}).value();
-  for (std::uint64_t& hash : request.prefix_hashes) hash += own;
+  request.prefix_hashes.shift(own);
 }
 
 KeyNote adapters_note() {

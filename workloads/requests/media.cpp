@@ -104,9 +104,7 @@ void MediaDraws::give(Draws& draws, Request& request) {
   if (uniform(draws.random) >= draws.traffic.share) return;
   const std::int64_t count = std::min(draws.traffic.count->sample(draws.random, 0), items_most);
   if (request.prefix_block_tokens > 0) {
-    const auto whole =
-        static_cast<std::size_t>(request.prompt_tokens / request.prefix_block_tokens);
-    request.prefix_hashes.resize(std::min(request.prefix_hashes.size(), whole));
+    request.prefix_hashes.shorten(request.prompt_tokens / request.prefix_block_tokens);
   }
   for (std::int64_t i = 0; i < count; ++i) {
     MediaItem& item = request.media.emplace_back(draw(draws));

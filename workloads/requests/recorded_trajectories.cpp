@@ -1,7 +1,6 @@
 #include "workloads/requests/recorded_trajectories.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "sim/base/fingerprint.hpp"
@@ -19,16 +18,13 @@ namespace {
 bool take_answer(Request& call, const Request& next) {
   const std::int64_t both = call.prompt_tokens + call.output_tokens;
   if (next.prompt_tokens < both || call.prefix_hashes.empty()) return false;
-  const auto whole = static_cast<std::size_t>(call.prompt_tokens / call.prefix_block_tokens);
-  const auto answered = static_cast<std::size_t>(both / call.prefix_block_tokens);
-  if (call.prefix_hashes.size() < whole || next.prefix_hashes.size() < answered) return false;
-  if (!std::ranges::equal(std::span(call.prefix_hashes).first(whole),
-                          std::span(next.prefix_hashes).first(whole)))
-    return false;
-  call.prefix_hashes.resize(whole);
-  call.prefix_hashes.insert(call.prefix_hashes.end(),
-                            next.prefix_hashes.begin() + static_cast<std::ptrdiff_t>(whole),
-                            next.prefix_hashes.begin() + static_cast<std::ptrdiff_t>(answered));
+  const std::int64_t whole = call.prompt_tokens / call.prefix_block_tokens;
+  const std::int64_t answered = both / call.prefix_block_tokens;
+  const PrefixRuns read = call.prefix_hashes.first(whole);
+  if (read.size() < whole || next.prefix_hashes.first(answered).size() < answered) return false;
+  if (read != next.prefix_hashes.first(whole)) return false;
+  call.prefix_hashes.shorten(whole);
+  call.prefix_hashes.append(next.prefix_hashes.part(whole, answered));
   call.prefix_hashes_cover_output = true;
   return true;
 }
@@ -57,8 +53,10 @@ class RecordedPlanner final : public TrajectoryPlanner {
  private:
   /// What is played again is another text.
   void tell_apart(Request& request) const {
-    for (std::uint64_t& hash : request.prefix_hashes)
-      hash = Fingerprint().add("trajectory").add(played_).add(hash).value();
+    PrefixHashes own;
+    for (const std::uint64_t hash : request.prefix_hashes)
+      own.push_back(Fingerprint().add("trajectory").add(played_).add(hash).value());
+    request.prefix_hashes = std::move(own);
   }
 
   /// From the first to the last, so that each is compared with prompts as they were recorded.

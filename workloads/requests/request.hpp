@@ -10,6 +10,7 @@
 #include "models/media_encoder.hpp"
 #include "sim/base/ids.hpp"
 #include "sim/base/quantity.hpp"
+#include "workloads/requests/prefix_hashes.hpp"
 
 namespace foretoken {
 
@@ -32,7 +33,7 @@ struct Request {
   std::int64_t output_tokens = 0;  // at least 1
   /// Hashes of the prompt's consecutive blocks of `prefix_block_tokens`, each covering everything
   /// before it (the last may be part full); empty = nothing shared.
-  std::vector<std::uint64_t> prefix_hashes = {};
+  PrefixHashes prefix_hashes = {};
   int prefix_block_tokens = 0;
   bool prefix_hashes_cover_output = false;  // they go on over the answer: conversations
   /// Requests of one conversation, user or trajectory; how many it has in all, and the one whose

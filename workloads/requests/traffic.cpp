@@ -117,8 +117,7 @@ Request RequestDraws::next(std::size_t row) {
   request.model = its.model_number;
   patience_.give(request);
   if (prompt.uses_trace()) {
-    const auto hashes = trace_->prefix_hashes(row % trace_->size());
-    request.prefix_hashes.assign(hashes.begin(), hashes.end());
+    request.prefix_hashes = trace_->prefix_hashes(row % trace_->size());
     request.prefix_block_tokens = prefix_block_tokens_;
     give_trace_media(row % trace_->size(), request);
   }
@@ -141,8 +140,7 @@ void RequestDraws::give_trace_media(std::size_t row, Request& request) const {
   }
   request.prompt_tokens += moved;
   if (!first_other || prefix_block_tokens_ == 0) return;
-  const auto whole = static_cast<std::size_t>(*first_other / prefix_block_tokens_);
-  request.prefix_hashes.resize(std::min(request.prefix_hashes.size(), whole));
+  request.prefix_hashes.shorten(*first_other / prefix_block_tokens_);
 }
 
 bool Traffic::replays_trajectories() const {

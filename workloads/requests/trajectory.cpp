@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -189,17 +188,17 @@ class TrajectorySource final : public RequestSource {
   /// everybody's who has it; behind it a text is its own and only ever grows, so its number and the
   /// place say what a block and everything before it holds. Hashes count up from block to block:
   /// caches handle such runs as one.
-  [[nodiscard]] std::vector<std::uint64_t> hashes(std::uint64_t trajectory, int number,
-                                                  const Text& text, std::int64_t tokens) const {
+  [[nodiscard]] PrefixHashes hashes(std::uint64_t trajectory, int number, const Text& text,
+                                    std::int64_t tokens) const {
     Fingerprint of_prompt, own;
     of_prompt.add("system prompt").add(std::uint64_t{text.system_prompt});
     own.add("session").add(trajectory);
     if (number > 0) own.add(static_cast<std::uint64_t>(number));
     const std::int64_t blocks = tokens / block_tokens_;
-    std::vector<std::uint64_t> all(static_cast<std::size_t>(blocks));
-    const auto behind = all.begin() + std::min(text.system_tokens / block_tokens_, blocks);
-    std::iota(all.begin(), behind, of_prompt.value());
-    std::iota(behind, all.end(), own.value());
+    const std::int64_t everybodys = std::min(text.system_tokens / block_tokens_, blocks);
+    PrefixHashes all;
+    all.append({of_prompt.value(), everybodys});
+    all.append({own.value(), blocks - everybodys});
     return all;
   }
 

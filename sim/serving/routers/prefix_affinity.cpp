@@ -7,7 +7,9 @@
 // with chunks of the workload's hashes instead of a tree of text.
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
+#include <vector>
 
 #include "sim/serving/router.hpp"
 #include "sim/serving/sent_prefixes.hpp"
@@ -59,13 +61,14 @@ class PrefixAffinity final : public Router {
       : config_(config), sent_(config.index_chunks_max) {}
 
   ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) override {
-    const std::vector<PrefixRun> prompt = runs_of(whole_chunks(request));
+    prompt_.clear();
+    whole_chunks(request, std::numeric_limits<std::int64_t>::max()).append_to(prompt_);
     const auto [idlest, busiest] =
         std::ranges::minmax_element(replicas, {}, &ReplicaStatus::outstanding);
     ReplicaId chosen = idlest->id;
-    if (!prompt.empty() && is_balanced(idlest->outstanding, busiest->outstanding))
-      chosen = best_match(prompt, replicas).value_or(chosen);
-    sent_.add(chosen, prompt);
+    if (!prompt_.empty() && is_balanced(idlest->outstanding, busiest->outstanding))
+      chosen = best_match(prompt_, replicas).value_or(chosen);
+    sent_.add(chosen, prompt_);
     return chosen;
   }
 
@@ -111,6 +114,7 @@ class PrefixAffinity final : public Router {
 
   PrefixAffinityConfig config_;
   SentPrefixes sent_;
+  std::vector<PrefixRun> prompt_;  // scratch
 };
 
 }  // namespace

@@ -104,16 +104,15 @@ class Scored final : public Router {
       : config_(config), sent_(config.index_chunks_max), random_(random.stream("router")) {}
 
   ReplicaId choose(const Request& request, std::span<const ReplicaStatus> replicas) override {
-    std::span<const std::uint64_t> hashes = whole_chunks(request);
-    hashes =
-        hashes.first(std::min(hashes.size(), static_cast<std::size_t>(config_.match_chunks_max)));
-    const std::vector<PrefixRun> prompt = runs_of(hashes);
+    const PrefixRuns hashes = whole_chunks(request, config_.match_chunks_max);
+    std::vector<PrefixRun> prompt;
+    hashes.append_to(prompt);
     const Fewness queue(replicas, &ReplicaStatus::waiting);
     const Fewness requests(replicas, &ReplicaStatus::outstanding);
     std::vector<ReplicaId> best;
     double best_score = -1;
     for (const ReplicaStatus& replica : replicas) {
-      const double score = config_.prefix_weight * known_share(replica.id, hashes, prompt) +
+      const double score = config_.prefix_weight * known_share(replica.id, hashes.size(), prompt) +
                            config_.queue_weight * queue(replica) +
                            config_.kv_weight * (1 - replica.kv_used) +
                            config_.requests_weight * requests(replica);
@@ -138,12 +137,13 @@ class Scored final : public Router {
   void on_prefix_gone(ReplicaId replica, std::uint64_t hash) override { kept_.lose(replica, hash); }
 
  private:
-  [[nodiscard]] double known_share(ReplicaId replica, std::span<const std::uint64_t> hashes,
+  /// Of a prompt of so many chunks.
+  [[nodiscard]] double known_share(ReplicaId replica, std::int64_t chunks,
                                    std::span<const PrefixRun> prompt) const {
-    if (hashes.empty()) return 0;
+    if (chunks == 0) return 0;
     const std::size_t known =
-        listens() ? kept_.known(replica, hashes) : sent_.known(replica, prompt);
-    return static_cast<double>(known) / static_cast<double>(hashes.size());
+        listens() ? kept_.known(replica, prompt) : sent_.known(replica, prompt);
+    return static_cast<double>(known) / static_cast<double>(chunks);
   }
   [[nodiscard]] bool listens() const { return config_.prefixes == PrefixKnowledge::cached; }
 

@@ -159,16 +159,6 @@ TEST(PrefixCache, RunsGoFromTheirEnds) {
   EXPECT_EQ(one.run.count, 1);
 }
 
-TEST(PrefixCache, ARunEndsWhereHashesDo) {
-  const std::uint64_t last = ~std::uint64_t{0};
-  const std::vector<std::uint64_t> hashes = {last - 1, last, 0, 1, 5};
-  const std::vector<PrefixRun> runs = runs_of(hashes);
-  ASSERT_EQ(runs.size(), 3U);
-  EXPECT_EQ(runs[0].count, 2);
-  EXPECT_EQ(runs[1].first, 0U);
-  EXPECT_EQ(runs[2].first, 5U);
-}
-
 /// The same chunk by chunk: users of each, and the idle ones in the order in which they go.
 class ChunkByChunk {
  public:

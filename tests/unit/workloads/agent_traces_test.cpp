@@ -107,8 +107,7 @@ TEST_F(AgentTraces, AnAnswerIsFoundByWhoRepeatsIt) {
   source->on_finished(b.id, Seconds(4.0));
   const Request last = *source->next_follow_up();
   // The third block was only part full when the first call was recorded, and is now its answer's.
-  EXPECT_TRUE(std::equal(first.prefix_hashes.begin(), first.prefix_hashes.end() - 2,
-                         last.prefix_hashes.begin()));
+  EXPECT_TRUE(first.prefix_hashes.first(2) == last.prefix_hashes.first(2));
   // The same session, played again, shares nothing with the first time.
   EXPECT_NE(source->next()->prefix_hashes[0], first.prefix_hashes[0]);
 }
