@@ -1,9 +1,11 @@
 // foretoken-calibrate: turns measurements into the artifacts that price kernels, and judges them.
 #include "calibration/app/subcommand.hpp"
 #include "calibration/program.hpp"
+#include "sim/base/huge_pages.hpp"
 
 int main(int argc, char** argv) {
   using namespace foretoken;
+  use_huge_pages();
   CLI::App program("Trains, fits and evaluates the artifacts that Foretoken prices kernels with.",
                    "foretoken-calibrate");
   Action chosen;

@@ -11,6 +11,7 @@
 #include "sim/app/help_format.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/terminal.hpp"
+#include "sim/base/huge_pages.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_failure.hpp"
@@ -139,6 +140,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace foretoken;
+  use_huge_pages();
   try {
     return run(argc, argv);
   } catch (...) {

@@ -12,6 +12,7 @@
 #include "sim/app/sweep_command.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/huge_pages.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_failure.hpp"
 
@@ -199,6 +200,7 @@ int run(int argc, char** argv) {
 }  // namespace foretoken
 
 int main(int argc, char** argv) {
+  foretoken::use_huge_pages();
   // Open MPI's mpirun gives rank 0 a terminal of its own, whatever becomes of the output.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) setenv("NO_COLOR", "1", 0);
   return foretoken::run(argc, argv);
