@@ -14,7 +14,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build pkg-config ccache git ca-certificates
-  libsimgrid-dev libboost-dev libeigen3-dev libtomlplusplus-dev libyaml-cpp-dev libcli11-dev
+  libsimgrid-dev libboost-dev libeigen3-dev libtomlplusplus-dev libyaml-cpp-dev libcli11-dev robin-map-dev
   nlohmann-json3-dev libfmt-dev zlib1g-dev libsqlite3-dev
   libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev

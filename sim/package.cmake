@@ -24,7 +24,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_STRIP_FILES ON)
 # What a program that uses the library needs to compile.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "libboost-dev, libfmt-dev, libtomlplusplus-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, libsqlite3-dev, zlib1g-dev")
+    "libboost-dev, libfmt-dev, libtomlplusplus-dev, libyaml-cpp-dev, nlohmann-json3-dev, robin-map-dev, libeigen3-dev, libsqlite3-dev, zlib1g-dev")
 if(TARGET foretoken_python)
   find_package(Python3 QUIET COMPONENTS Interpreter Development.Module)  # sim/python's own is not seen here
   math(EXPR next_minor "${Python3_VERSION_MINOR} + 1")

@@ -7,9 +7,10 @@
 namespace foretoken {
 namespace {
 
-bool later(const Event& a, const Event& b) {
+/// A lambda, so that the heap's loops have it in them.
+constexpr auto later = [](const Event& a, const Event& b) {
   return a.date != b.date ? a.date > b.date : a.sequence > b.sequence;
-}
+};
 
 }  // namespace
 

@@ -91,10 +91,10 @@ Prediction DecodeLattice::price_grown(Kernel& kernel, const AttentionLoad& load,
 
 DecodeLattice::Stretch* DecodeLattice::find(Kernel& kernel, const AttentionLoad& load,
                                             std::int64_t grown) {
-  const auto found = stretches_.find(key_of(kernel, load, grown));
+  auto found = stretches_.find(key_of(kernel, load, grown));
   const bool is_known =
       found != stretches_.end() && has_grown(found->second.start, load.sequences, grown);
-  return is_known ? &found->second : nullptr;
+  return is_known ? &found.value() : nullptr;
 }
 
 DecodeLattice::Stretch& DecodeLattice::remember(Kernel& kernel, const AttentionLoad& load,

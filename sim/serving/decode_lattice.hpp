@@ -8,10 +8,11 @@
 // walk along the list, to see that it is the same.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "kernels/memo_predictor.hpp"
@@ -55,7 +56,7 @@ class DecodeLattice {
 
   const MemoPredictor& predictor_;
   /// By kernel and sums: of two batches that agree in them the last one is kept.
-  std::unordered_map<std::uint64_t, Stretch> stretches_;
+  tsl::robin_map<std::uint64_t, Stretch> stretches_;
   std::size_t slices_ = 0;  // that stretches_ hold
 };
 

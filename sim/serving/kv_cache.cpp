@@ -177,9 +177,8 @@ void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
 void KvCache::add_chunks(Sequence& sequence, PrefixRun run) {
   const std::int64_t blocks = sequence.prefix_chunk_tokens / block_tokens_;
   while (run.count > 0) {
-    const PrefixRun news{run.first, prefixes_.missing(run)};
+    const PrefixRun news{run.first, prefixes_.add(run, blocks)};
     if (news.count > 0) {
-      prefixes_.add(news, blocks);
       const bool goes_on = !sequence.chunks.empty() && sequence.chunks.back().end() == news.first;
       goes_on ? void(sequence.chunks.back().count += news.count) : sequence.chunks.push_back(news);
       sequence.chunk_blocks += blocks * news.count;

@@ -54,7 +54,8 @@ void KvCache::fetch(std::span<const std::uint64_t> hashes, std::int64_t chunk_bl
     count_copies(is_on_host ? KvCopies{.from_host = chunk_blocks}
                             : KvCopies{.from_store = chunk_blocks});
     if (listener_ != nullptr && !is_on_host) listener_->on_prefix_kept(hash);
-    prefixes_.add({hash, 1}, chunk_blocks);
+    const std::int64_t added = prefixes_.add({hash, 1}, chunk_blocks);
+    FORETOKEN_CHECK(added == 1, "prefix chunk {:x} is copied to where it is", hash);
   }
 }
 

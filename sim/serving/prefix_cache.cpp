@@ -50,25 +50,18 @@ PrefixCache::Found PrefixCache::find(PrefixRun run) const {
   return found;
 }
 
-std::int64_t PrefixCache::missing(PrefixRun run) const {
-  std::int64_t count = 0;
-  while (count < run.count) {
-    const Piece piece = first_piece(run.behind(count));
-    Id id = head(piece.page);
-    while (id != none && segments_[id].end <= piece.begin) id = segments_[id].next;
-    if (id != none && segments_[id].begin < piece.end)
-      return count + std::max(segments_[id].begin - piece.begin, 0);
-    count += piece.end - piece.begin;
-  }
-  return count;
-}
-
-void PrefixCache::add(PrefixRun run, std::int64_t blocks) {
+std::int64_t PrefixCache::add(PrefixRun run, std::int64_t blocks) {
+  std::int64_t added = 0;
   while (run.count > 0) {
     const Piece piece = first_piece(run);
-    join_next(insert({piece.page, piece.begin, piece.end, static_cast<std::int32_t>(blocks), 1}));
-    run = run.behind(piece.end - piece.begin);
+    const auto [id, count] =
+        insert({piece.page, piece.begin, piece.end, static_cast<std::int32_t>(blocks), 1});
+    if (id != none) join_next(id);
+    added += count;
+    if (count < piece.end - piece.begin) break;
+    run = run.behind(count);
   }
+  return added;
 }
 
 void PrefixCache::take(PrefixRun run) {
@@ -126,7 +119,9 @@ void PrefixCache::renew(const Piece& piece, std::int32_t blocks) {
     idle_blocks_ -= segment.size() * segment.blocks;
     drop(id);
   }
-  const Id id = insert({piece.page, piece.begin, piece.end, blocks, 0});
+  const auto [id, count] = insert({piece.page, piece.begin, piece.end, blocks, 0});
+  FORETOKEN_CHECK(count == piece.end - piece.begin, "of {} prefix chunks {} are new",
+                  piece.end - piece.begin, count);
   link_as_newest(id);
   idle_blocks_ += segments_[id].size() * blocks;
   join_next(id);
@@ -170,29 +165,32 @@ PrefixCache::Id PrefixCache::new_segment(const Segment& segment) {
   return id;
 }
 
-PrefixCache::Id PrefixCache::insert(const Segment& segment) {
-  Id& first = pages_[segment.page];
+std::pair<PrefixCache::Id, std::int64_t> PrefixCache::insert(Segment segment) {
+  Id& first = pages_.try_emplace(segment.page, none).first.value();
   Id before = none, next = first;
-  while (next != none && segments_[next].begin < segment.begin)
+  while (next != none && segments_[next].begin <= segment.begin)
     before = std::exchange(next, segments_[next].next);
-  const bool is_new = (before == none || segments_[before].end <= segment.begin) &&
-                      (next == none || segments_[next].begin >= segment.end);
-  FORETOKEN_CHECK(is_new, "prefix chunk {:x} is in the cache twice", hash_of(segment));
+  if (before != none && segments_[before].end > segment.begin) return {none, 0};
+  if (next != none) segment.end = std::min(segment.end, segments_[next].begin);
   if (before != none && segment.users > 0 && is_followed_by(segments_[before], segment)) {
     segments_[before].end = segment.end;
-    return before;
+    return {before, segment.size()};
   }
   const Id id = new_segment(segment);
   segments_[id].next = next;
   (before == none ? first : segments_[before].next) = id;
-  return id;
+  return {id, segment.size()};
 }
 
 void PrefixCache::drop(Id id) {
   const std::uint64_t page = segments_[id].page;
   if (const Id first = head(page); first == id) {
     const Id next = segments_[id].next;
-    next == none ? pages_.erase(page) : void(pages_[page] = next);
+    if (next != none) {
+      pages_[page] = next;
+    } else {
+      pages_.erase(page);
+    }
   } else {
     Id before = first;
     while (segments_[before].next != id) before = segments_[before].next;

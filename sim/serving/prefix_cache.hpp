@@ -9,11 +9,14 @@
 // changes nothing of what is kept or goes.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/serving/page_map.hpp"
+#include "sim/base/mixed_bits.hpp"
 #include "workloads/requests/prefix_hashes.hpp"
 
 namespace foretoken {
@@ -36,11 +39,10 @@ class PrefixCache {
   /// Does not count as a use.
   [[nodiscard]] Found find(PrefixRun run) const;
   [[nodiscard]] bool holds(std::uint64_t hash) const { return find({hash, 1}).chunks == 1; }
-  /// How many of a run's first chunks are not here.
-  [[nodiscard]] std::int64_t missing(PrefixRun run) const;
 
-  /// Adds chunks of `blocks` each with one user. None of them may be known.
-  void add(PrefixRun run, std::int64_t blocks);
+  /// Adds a run's first chunks, of `blocks` each, with one user, up to the first that is known.
+  /// Returns how many these are.
+  std::int64_t add(PrefixRun run, std::int64_t blocks);
   /// One user more of each chunk, all of which are known; one less.
   void take(PrefixRun run);
   void give_back(PrefixRun run);
@@ -69,8 +71,8 @@ class PrefixCache {
   [[nodiscard]] std::vector<Evicted> idle() const;
 
  private:
-  using Id = PageMap::Id;
-  static constexpr Id none = PageMap::none;
+  using Id = std::uint32_t;
+  static constexpr Id none = ~Id{0};
   /// Chunks of one page one after the other, of equal use; idle ones left their users one after the
   /// other, the last one first.
   struct Segment {
@@ -91,11 +93,18 @@ class PrefixCache {
   static Piece first_piece(PrefixRun run);
   static Piece last_piece(PrefixRun run);
 
-  [[nodiscard]] Id head(std::uint64_t page) const { return pages_.find(page); }
+  struct PageHash {
+    std::size_t operator()(std::uint64_t page) const { return mixed(page); }
+  };
+
+  [[nodiscard]] Id head(std::uint64_t page) const {
+    const auto found = pages_.find(page);
+    return found != pages_.end() ? found->second : none;
+  }
   Id new_segment(const Segment& segment);
-  /// Its chunks must not be known. Returns where they are: with those before, if they are used
-  /// alike.
-  Id insert(const Segment& segment);
+  /// The segment's first chunks, up to the first that is known. Returns where they are (with those
+  /// before, if they are used alike; none: its first chunk is known) and how many.
+  std::pair<Id, std::int64_t> insert(Segment segment);
   /// Out of its page and of existence.
   void drop(Id id);
   /// Parts segments so that none crosses the piece's borders; puts those inside into inside_.
@@ -117,9 +126,9 @@ class PrefixCache {
   void unlink(Id id);
 
   std::vector<Segment> segments_;
-  std::vector<Id> free_;    // of segments_
-  PageMap pages_;           // their first segments
-  std::vector<Id> inside_;  // scratch
+  std::vector<Id> free_;                               // of segments_
+  tsl::robin_map<std::uint64_t, Id, PageHash> pages_;  // their first segments; never walked
+  std::vector<Id> inside_;                             // scratch
   Id oldest_ = none, newest_ = none;
   std::int64_t idle_blocks_ = 0;
 };

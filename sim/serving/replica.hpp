@@ -4,12 +4,13 @@
 // of the simulation. Attention ranks step together.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "kernels/communication/comm_groups.hpp"
@@ -231,8 +232,7 @@ class Replica final : public EventHandler {
   void take_fetched(std::size_t stage, std::size_t slot);
   void end_copies(std::size_t stage, std::size_t slot);
   void compute(std::size_t stage, std::size_t slot);
-  /// A step whose collectives meet others on the node's links; `before` and `after` are no part of
-  /// its price.
+  /// A step whose collectives meet others on the node's links, between what is not priced.
   void compute_on_links(std::size_t stage, std::size_t slot, Seconds before, Seconds after);
   void end_compute(std::size_t stage, std::size_t slot);
   void settle(std::size_t stage, std::size_t slot);
@@ -278,9 +278,9 @@ class Replica final : public EventHandler {
   std::vector<std::deque<std::size_t>> stage_queue_;  // slots that wait for a stage
   std::deque<Sequence> sequences_;                    // stable addresses
   std::vector<Sequence*> free_sequences_;
-  std::unordered_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
-  std::deque<Sequence*> reserving_;                     // decode: without blocks so far
-  std::vector<Sequence*> begun_;                        // prefill: announced and not handed over
+  tsl::robin_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
+  std::deque<Sequence*> reserving_;                 // decode: without blocks so far
+  std::vector<Sequence*> begun_;                    // prefill: announced and not handed over
   bool awaits_oldest_ = false;      // in_turn: nobody could run beside the steps in flight
   bool is_completing_ = false;      // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing

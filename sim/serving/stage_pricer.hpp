@@ -8,16 +8,18 @@
 // decides (batch_schedule.hpp); experts on GPUs of their own are priced on these.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "kernels/communication/collective_cost.hpp"
 #include "kernels/memo_predictor.hpp"
+#include "sim/base/mixed_bits.hpp"
 #include "sim/base/random.hpp"
 #include "sim/serving/decode_lattice.hpp"
 #include "sim/serving/step_course.hpp"
@@ -175,11 +177,11 @@ class StagePricer {
   };
   struct TemplateHash {
     std::size_t operator()(const TemplateKey& key) const {
-      return std::hash<std::uint64_t>()(key.batch ^ key.drafts * 0x9e3779b97f4a7c15U);
+      return mixed(key.batch ^ mixed(key.drafts));
     }
   };
   static TemplateKey key_of(const BatchShape& batch, bool has_prompts);
-  using TemplateMap = std::unordered_map<TemplateKey, Template*, TemplateHash>;
+  using TemplateMap = tsl::robin_map<TemplateKey, Template*, TemplateHash>;
   /// What a routing decides.
   struct Routed {
     StageProgram program;

@@ -1,5 +1,7 @@
 #include "workloads/requests/trajectory.hpp"
 
+#include <tsl/robin_map.h>
+
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
@@ -214,7 +216,7 @@ class TrajectorySource final : public RequestSource {
   std::deque<Request> follow_ups_;
   // Looked up, never walked.
   std::unordered_map<std::uint64_t, Open> open_;
-  std::unordered_map<std::uint32_t, std::pair<std::uint64_t, std::size_t>> call_of_;  // by request
+  tsl::robin_map<std::uint32_t, std::pair<std::uint64_t, std::size_t>> call_of_;  // by request
 };
 
 }  // namespace

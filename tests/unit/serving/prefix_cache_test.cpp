@@ -152,11 +152,21 @@ TEST(PrefixCache, RunsGoFromTheirEnds) {
   EXPECT_EQ(tail.run.first, 260U) << "the run's first ten were used again";
   EXPECT_EQ(tail.run.count, 10);
   EXPECT_EQ(cache.find({250, 20}).chunks, 10);
-  EXPECT_EQ(cache.missing({260, 5}), 5);
   EXPECT_EQ(cache.evict(4).run.first, 1000U);
   const PrefixCache::Evicted one = cache.evict(1);
   EXPECT_EQ(one.run.first, 259U);
   EXPECT_EQ(one.run.count, 1);
+}
+
+TEST(PrefixCache, AddsUpToTheFirstChunkThatIsKnown) {
+  PrefixCache cache;
+  EXPECT_EQ(cache.add({260, 4}, 2), 4);
+  EXPECT_EQ(cache.add({250, 20}, 2), 10) << "six in the page before and four in this one";
+  EXPECT_EQ(cache.add({250, 20}, 2), 0);
+  EXPECT_EQ(cache.add({264, 6}, 2), 6);
+  EXPECT_EQ(cache.find({250, 21}).chunks, 20);
+  cache.give_back({250, 20});
+  EXPECT_EQ(cache.idle_blocks(), 40) << "each was added once";
 }
 
 /// The same chunk by chunk: users of each, and the idle ones in the order in which they go.
@@ -220,11 +230,10 @@ TEST(PrefixCache, RunsAreUsedAsTheirChunksOneByOneWouldBe) {
         break;
       case 1: {  // compute what follows
         const PrefixRun rest = run.behind(known);
-        run = {rest.first, cache.missing(rest)};
+        run = {rest.first, cache.add(rest, 3)};
         if (run.count == 0) break;
         for (std::int64_t k = 0; k < run.count; ++k) ASSERT_FALSE(plain.holds(chunk(k)));
         ASSERT_TRUE(run.count == rest.count || plain.holds(run.end()));
-        cache.add(run, 3);
         for (std::int64_t k = 0; k < run.count; ++k) plain.add(chunk(k));
         held.push_back(run);
         break;
