@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_progress.hpp"
@@ -49,6 +50,8 @@ ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& se
   compared.engine = point.version.empty() ? point.engine : point.engine + " " + point.version;
   compared.gpu = point.system;
   std::ranges::replace(compared.gpu, '_', '-');
+  compared.table = std::filesystem::path(point.position.file).filename().string();
+  compared.table.resize(std::min(compared.table.find('.'), compared.table.size()));
   compared.layout = layout_text(point.layout);
   if (point.prefill) compared.layout = layout_text(*point.prefill) + " > " + compared.layout;
   compared.is_disaggregated = point.prefill.has_value();

@@ -199,6 +199,7 @@ ResultTable point_columns(const ComparedPoints& points) {
   add({"engine", "engine", "", "engine"}, [](Point p) { return p->engine; });
   add({"gpu"}, [](Point p) { return p->gpu; });
   add({"layout", "layout", "", "layout"}, [](Point p) { return p->layout; });
+  add({"table"}, [](Point p) { return p->table; });
   add({"part", "part"}, [](Point p) { return part_name(*p); });
   add({"prompt_tokens", "prompt", "tokens", "prompt", count},
       [](Point p) { return p->prompt_tokens; });

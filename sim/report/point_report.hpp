@@ -16,6 +16,7 @@ namespace foretoken {
 struct ComparedPoint {
   std::string id, model, engine, layout;  // "vllm 0.18.0"; "TP4", "TP8 EP8"
   std::string gpu;                        // "h200-sxm"
+  std::string table;                      // name of the file that has it, without its endings
   int users = 0, prompt_tokens = 0, output_tokens = 0;
   bool is_calibration = false;  // settings were chosen with it in view
   /// Points of the same configuration differ so much that some must have drafted tokens, and no

@@ -1,6 +1,6 @@
-// The scoreboard of whole servers, a page in Markdown: one table a question (all of it, which model
-// and engine, which GPU, how many users, how it is served), the same columns in each. Points that
-// settings were chosen on are named and counted in no table but the first.
+// The scoreboard of whole servers, a page in Markdown: one table a question (all of it, which file,
+// which model and engine, which GPU, how many users, how it is served), the same columns in each.
+// Points that settings were chosen on are named and counted in no table but the first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -138,6 +138,8 @@ std::string point_scoreboard(const PointReport& report) {
   text += fmt::format("| Foretoken, test points | {} | {} | {} |\n", grouped(found.points),
                       whole_percent(found.tpot.mean), whole_percent(found.ttft.mean));
   text += difference;
+  text +=
+      "## By table\n" + table_by(report, "table", [](const auto& point) { return point.table; });
   text += "## By model and engine\n" + table_by(report, "model, engine", [](const auto& point) {
             return point.model + ", " + product(point);
           });

@@ -1,7 +1,9 @@
 #include "workloads/measurements/closed_loop_points.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "workloads/measurements/closed_loop_rows.hpp"
@@ -9,13 +11,21 @@
 namespace foretoken {
 namespace {
 
+/// What copies of one run share. Models may go by other names and layouts may be told otherwise;
+/// times are told in full or to 0.01 ms.
+auto run_of(const ClosedLoopPoint& point) {
+  const auto rounded = [](double ms) { return std::round(ms * 100); };
+  return std::tuple(point.engine, point.system, point.prompt_tokens, point.output_tokens,
+                    point.users, rounded(point.ttft_ms), rounded(point.tpot_ms));
+}
+
 /// One run under several names stands once: the row that tells the engine's version, else the
 /// first.
 void drop_repeated(ClosedLoopPoints& loaded) {
-  std::map<std::pair<double, double>, std::size_t> kept;  // index by (TTFT, TPOT)
+  std::map<decltype(run_of({})), std::size_t> kept;  // index
   std::vector<ClosedLoopPoint> points;
   for (ClosedLoopPoint& point : loaded.points) {
-    const auto [entry, is_new] = kept.try_emplace({point.ttft_ms, point.tpot_ms}, points.size());
+    const auto [entry, is_new] = kept.try_emplace(run_of(point), points.size());
     if (is_new) {
       points.push_back(std::move(point));
       continue;

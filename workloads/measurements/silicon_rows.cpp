@@ -58,6 +58,7 @@ class LayoutColumns {
 
   [[nodiscard]] int workers() const { return number(workers_); }
   [[nodiscard]] int batch() const { return number(batch_); }
+  [[nodiscard]] bool says_attention_ranks() const { return number(attention_) > 1; }
 
   [[nodiscard]] MeasuredLayout layout(std::string_view id) const {
     MeasuredLayout layout;
@@ -134,6 +135,11 @@ class SiliconReader final : public ClosedLoopReader {
   [[nodiscard]] std::string id() const override { return std::string(rows_.text(id_)); }
 
  private:
+  static int users_of(std::int64_t users) {
+    if (users > 1'000'000) throw NoPoint{"it has more than 1,000,000 users"};
+    return static_cast<int>(users);
+  }
+
   void read_layout(ClosedLoopPoint& point) const {
     point.users = leading_number(part(rows_.text(source_), "silicon_concurrency"));
     if (point.users < 1) throw NoPoint{"the number of users is missing"};
@@ -150,6 +156,10 @@ class SiliconReader final : public ClosedLoopReader {
     if (batch != point.users && batch * point.layout.attention_ranks != point.users) {
       throw NoPoint{"the number of users of one server is missing"};
     }
+    // A batch is an attention rank's, and a row that leaves the ranks out takes it for all users':
+    // with as many a rank, TPOT of 19 such rows is 5 % off at the median, else 17.
+    if (!whole_.says_attention_ranks() && batch == point.users)
+      point.users = users_of(batch * point.layout.attention_ranks);
   }
 
   const CsvRows& rows_;

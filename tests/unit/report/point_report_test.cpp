@@ -56,6 +56,7 @@ TEST(PointReport, TheScoreboardCountsEveryPointOnce) {
   PointReport report = four_points();
   for (ComparedPoint& point : report.points) point.gpu = "h200-sxm";
   report.points[0].users = 300;
+  report.points[0].table = "nightlies";
   report.points[1].is_calibration = true;
   report.points[2].is_unclear = true;
   report.left_out.push_back({"a", 1, "the same run appears twice"});
@@ -65,6 +66,7 @@ TEST(PointReport, TheScoreboardCountsEveryPointOnce) {
   EXPECT_THAT(page, HasSubstr("| test and unclear | 3 | 5 |"));
   EXPECT_THAT(page, HasSubstr("| unclear | 1 | 5 |"));
   EXPECT_THAT(page, HasSubstr("| calibration | 1 | 2 |"));
+  EXPECT_THAT(page, HasSubstr("| nightlies | 1 | 1 |"));
   EXPECT_THAT(page, HasSubstr("| llama, vllm | 2 |"));
   EXPECT_THAT(page, HasSubstr("| h200-sxm | 2 |"));
   EXPECT_THAT(page, HasSubstr("|    1 to 4 | 1 | 10 |"));

@@ -88,6 +88,22 @@ TEST(ClosedLoopPoints, ARunStandsOnceUnderItsVersion) {
   EXPECT_EQ(loaded.left_out.front().reason, "the same run appears twice");
 }
 
+TEST(ClosedLoopPoints, ACopyMayBeRounded) {
+  const ClosedLoopPoints loaded = load({
+      row("one", "0.18.0,agg,16,4,,,,,,,,7.442717309322941"),
+      row("last bit", "0.18.0,agg,16,4,,,,,,,,7.4427173093229415"),
+      row("rounded", "0.18.0,agg,16,4,,,,,,,,7.44"),
+      row("other", "0.18.0,agg,16,4,,,,,,,,7.45"),
+      "more users,source_file=x.csv; silicon_concurrency=17,0.18.0,agg,17,4,,,,,,,,7.44",
+  });
+  ASSERT_EQ(loaded.points.size(), 3U);
+  EXPECT_EQ(loaded.points[1].id, "other");
+  EXPECT_EQ(loaded.points[2].id, "more users");
+  ASSERT_EQ(loaded.left_out.size(), 2U);
+  EXPECT_EQ(loaded.left_out[0].id, "last bit");
+  EXPECT_EQ(loaded.left_out[1].id, "rounded");
+}
+
 TEST(ClosedLoopPoints, AttentionRanksFollowFromThoseOfExperts) {
   const ClosedLoopPoints loaded = load({
       row("said", "1,agg,2,1,8,1,8,,,,,1"),      // batch of a rank
@@ -97,16 +113,17 @@ TEST(ClosedLoopPoints, AttentionRanksFollowFromThoseOfExperts) {
       row("twice", "1,agg,16,64,1,8,8,,,,,5"),
   });
   ASSERT_EQ(loaded.points.size(), 4U);
-  const auto expect = [&](std::size_t i, int tensor, int ranks, int experts) {
+  const auto expect = [&](std::size_t i, int tensor, int ranks, int experts, int users) {
     SCOPED_TRACE(loaded.points[i].id);
     EXPECT_EQ(loaded.points[i].layout.tensor, tensor);
     EXPECT_EQ(loaded.points[i].layout.attention_ranks, ranks);
     EXPECT_EQ(loaded.points[i].layout.experts, experts);
+    EXPECT_EQ(loaded.points[i].users, users);
   };
-  expect(0, 1, 8, 8);
-  expect(1, 2, 2, 1);
-  expect(2, 1, 8, 8);
-  expect(3, 8, 1, 8);
+  expect(0, 1, 8, 8, 16);
+  expect(1, 2, 2, 1, 32);  // a rank's are 16, as with ranks that are said
+  expect(2, 1, 8, 8, 16);
+  expect(3, 8, 1, 8, 16);
   EXPECT_EQ(loaded.left_out.front().reason, "its TP size is tensor times expert parallelism");
 }
 
