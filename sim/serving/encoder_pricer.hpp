@@ -8,7 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/serving/stage_pricer.hpp"
+#include "kernels/memo_predictor.hpp"
+#include "sim/serving/stage_price.hpp"
 #include "workloads/encoder_kernels.hpp"
 
 namespace foretoken {
