@@ -96,8 +96,7 @@ bool has_own_scheduler(const Value& user, const std::vector<PresetSetting>& sett
 
 }  // namespace
 
-EngineTable translate_engine_table(const Value& user, const EnginePreset* preset,
-                                   const GpuSpec& gpu, const ParallelLayout& layout,
+EngineTable translate_engine_table(const Value& user, const EnginePreset* preset, PresetPlace place,
                                    Diagnostics& diagnostics) {
   const EnginePreset flags = preset != nullptr ? *preset : load_engine_preset(default_preset, {});
   Translation translation(flags, preset != nullptr, diagnostics);
@@ -108,8 +107,11 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
     if (flag.is_key()) out.flags.push_back(flag.name);
   }
   if (preset == nullptr) return out;
-  const std::vector<PresetSetting> settings =
-      preset->settings({gpu, layout, out.table.find("speculative") != nullptr});
+  place.speculates = out.table.find("speculative") != nullptr;
+  const Value* caches = out.table.find("prefix_caching");
+  if (const bool* said = caches != nullptr ? std::get_if<bool>(&caches->data) : nullptr)
+    place.caches_prefixes = *said;
+  const std::vector<PresetSetting> settings = preset->settings(place);
   const bool is_other_scheduler = has_own_scheduler(out.table, settings);
   for (const PresetSetting& setting : settings) {
     if (out.table.find(setting.key) != nullptr) continue;

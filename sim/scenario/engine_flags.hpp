@@ -20,9 +20,9 @@ struct EngineTable {
 };
 
 /// `user` is the table without `preset`; `preset` may be null, then vLLM's flags are understood and
-/// nothing is set beneath. Reports one thing given under two names, and flags of other engines.
-EngineTable translate_engine_table(const Value& user, const EnginePreset* preset,
-                                   const GpuSpec& gpu, const ParallelLayout& layout,
+/// nothing is set beneath. What `user` says of drafts and cached prefixes stands in for `place`'s.
+/// Reports one thing given under two names, and flags of other engines.
+EngineTable translate_engine_table(const Value& user, const EnginePreset* preset, PresetPlace place,
                                    Diagnostics& diagnostics);
 
 /// Adds `found`, mistakes of the table called `table_name`, to `diagnostics`; keys are called as

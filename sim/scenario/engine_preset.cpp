@@ -61,6 +61,7 @@ bool PresetGroup::holds(const PresetPlace& place, std::string_view version) cons
          layout.tensor >= tensor_parallel_at_least &&
          layout.pipeline >= pipeline_parallel_at_least &&
          (!needs_speculation || place.speculates) &&
+         (!needs_cached_states || (place.has_states && place.caches_prefixes)) &&
          (version_at_least.empty() || !is_older(version, version_at_least)) &&
          (version_before.empty() || is_older(version, version_before));
 }
@@ -82,6 +83,7 @@ std::string PresetGroup::condition() const {
     parts.push_back(fmt::format("pipeline parallel from {}", pipeline_parallel_at_least));
   }
   if (needs_speculation) parts.emplace_back("with speculative decoding");
+  if (needs_cached_states) parts.emplace_back("with cached states of recurrences");
   if (!version_at_least.empty()) parts.push_back("version from " + version_at_least);
   if (!version_before.empty()) parts.push_back("version before " + version_before);
   return fmt::format("{}", fmt::join(parts, ", "));

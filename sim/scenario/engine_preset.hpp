@@ -31,7 +31,9 @@ struct PresetSetting {
 struct PresetPlace {
   const GpuSpec& gpu;
   const ParallelLayout& layout;
-  bool speculates = false;  // tokens are drafted and verified
+  bool speculates = false;      // tokens are drafted and verified
+  bool has_states = false;      // some of the model's layers are recurrences
+  bool caches_prefixes = true;  // of prompts
 };
 
 /// Settings and where they hold: every condition that is given has to be met.
@@ -42,6 +44,7 @@ struct PresetGroup {
   int tensor_parallel_at_least = 0, pipeline_parallel_at_least = 0;
   std::string version_at_least, version_before;  // of the engine; "" = any
   bool needs_speculation = false;                // key speculative; false = with and without
+  bool needs_cached_states = false;  // key cached_states: recurrences and cached prefixes
   std::vector<PresetSetting> settings;
 
   [[nodiscard]] bool holds(const PresetPlace& place, std::string_view version) const;

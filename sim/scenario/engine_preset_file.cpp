@@ -54,6 +54,7 @@ PresetGroup read_group(TableReader& table) {
   table.read("version_at_least", group.version_at_least);
   table.read("version_before", group.version_before);
   table.read("speculative", group.needs_speculation);
+  table.read("cached_states", group.needs_cached_states);
   read_settings(table, "engine", false, group.settings);
   read_settings(table, "scheduler", true, group.settings);
   return group;

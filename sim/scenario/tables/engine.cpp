@@ -217,9 +217,8 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
   const std::optional<EnginePreset> preset = read_preset(table, options, engine);
   const SourcePosition preset_position = table.position("preset");
   const Value user = table.take_rest();
-  const EngineTable given =
-      translate_engine_table(user, preset ? &*preset : nullptr, scenario.cluster.gpu,
-                             scenario.deployment.layout, diagnostics);
+  const EngineTable given = translate_engine_table(user, preset ? &*preset : nullptr,
+                                                   preset_place(scenario), diagnostics);
   Diagnostics found;
   TableReader reader(given.table, found, "engine");
   read_keys(reader, given, scenario);
@@ -262,8 +261,10 @@ void keep_over_preset(const Scenario& scenario, Value& engine) {
 }  // namespace
 
 PresetPlace preset_place(const Scenario& scenario) {
-  return {scenario.cluster.gpu, scenario.deployment.layout,
-          scenario.engine.speculative.has_value()};
+  return {scenario.cluster.gpu, scenario.deployment.layout, scenario.engine.speculative.has_value(),
+          std::ranges::any_of(scenario.model.kinds,
+                              [](const LayerKind& kind) { return kind.state.has_value(); }),
+          scenario.engine.prefix_caching};
 }
 
 EnginePreset preset_of(const Scenario& scenario) {

@@ -121,6 +121,27 @@ TEST(EnginePreset, VllmChoosesItsBatchByTheGpu) {
   EXPECT_EQ(read({}).engine.sequences_max, 256) << "without a preset nothing changes";
 }
 
+TEST(EnginePreset, SglangCachesStatesOfRecurrencesWithoutOverlap) {
+  const auto overlaps = [](const std::string& model, const std::string& engine) {
+    const Scenario scenario = read_scenario(
+        parse_toml("[model]\nname = \"" + model +
+                       "\"\n[cluster]\nname = \"b200-sxm-8\"\n[workload]\n"
+                       "arrivals = \"all_at_once\"\nrequests = 1\nprompt_tokens = 1\n"
+                       "output_tokens = 1\n[deployment]\ntensor_parallel = 8\n[engine]\n" +
+                       engine,
+                   "s.toml"),
+        {"."});
+    const std::string text = to_toml(resolved_scenario(scenario));
+    const Scenario again = read_scenario(parse_toml(text, "r.toml"), {"."});
+    EXPECT_EQ(again.engine.host.async_scheduling, scenario.engine.host.async_scheduling);
+    return scenario.engine.host.async_scheduling;
+  };
+  EXPECT_TRUE(overlaps("qwen3-235b-a22b", "preset = \"sglang\""));
+  EXPECT_FALSE(overlaps("qwen3.5-397b-a17b", "preset = \"sglang\""));
+  EXPECT_TRUE(overlaps("qwen3.5-397b-a17b", "preset = \"sglang\"\ndisable_radix_cache = true"));
+  EXPECT_TRUE(overlaps("qwen3.5-397b-a17b", "preset = \"vllm-v1\""));
+}
+
 TEST(EnginePreset, AKeyOfTheScenarioWinsByEitherName) {
   const Scenario own = read({"preset = \"sglang\"", "memory_utilization = 0.5"});
   EXPECT_DOUBLE_EQ(own.engine.memory_utilization, 0.5);
