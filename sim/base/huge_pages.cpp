@@ -20,7 +20,7 @@ void use_huge_pages() {
   constexpr int reserved_bytes = 1 << 30;
   const auto begin = reinterpret_cast<std::uintptr_t>(sbrk(0));
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest it takes: arrays above are mapped one by one
-  mallopt(M_TRIM_THRESHOLD, reserved_bytes);
+  mallopt(M_TRIM_THRESHOLD, -1);        // nothing goes back: it would be what is set aside here
   mallopt(M_TOP_PAD, reserved_bytes);
   void* volatile enough_to_grow = std::malloc(256 << 10);
   std::free(enough_to_grow);
