@@ -93,10 +93,6 @@ class PrefixCache {
   static Piece first_piece(PrefixRun run);
   static Piece last_piece(PrefixRun run);
 
-  struct PageHash {
-    std::size_t operator()(std::uint64_t page) const { return mixed(page); }
-  };
-
   [[nodiscard]] Id head(std::uint64_t page) const {
     const auto found = pages_.find(page);
     return found != pages_.end() ? found->second : none;
@@ -126,9 +122,9 @@ class PrefixCache {
   void unlink(Id id);
 
   std::vector<Segment> segments_;
-  std::vector<Id> free_;                               // of segments_
-  tsl::robin_map<std::uint64_t, Id, PageHash> pages_;  // their first segments; never walked
-  std::vector<Id> inside_;                             // scratch
+  std::vector<Id> free_;                                // of segments_
+  tsl::robin_map<std::uint64_t, Id, MixedHash> pages_;  // their first segments; never walked
+  std::vector<Id> inside_;                              // scratch
   Id oldest_ = none, newest_ = none;
   std::int64_t idle_blocks_ = 0;
 };

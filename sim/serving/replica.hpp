@@ -1,7 +1,6 @@
-// One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop
-// is the only loop of the simulation: take the next batches, price them stage by stage, wait, hand
-// out tokens, again. As many steps are in flight as there are stages, so pipeline bubbles come out
-// of the simulation. Attention ranks step together.
+// One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop is
+// the only loop of the simulation: take the next batches, price them stage by stage, wait, hand out
+// tokens, again. As many steps are in flight as there are stages. Attention ranks step together.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "kernels/communication/comm_groups.hpp"
+#include "sim/base/mixed_bits.hpp"
 #include "sim/metrics/timeline.hpp"
 #include "sim/platform/platform.hpp"
 #include "sim/serving/adapter_cache.hpp"
@@ -278,9 +278,9 @@ class Replica final : public EventHandler {
   std::vector<std::deque<std::size_t>> stage_queue_;  // slots that wait for a stage
   std::deque<Sequence> sequences_;                    // stable addresses
   std::vector<Sequence*> free_sequences_;
-  tsl::robin_map<std::uint32_t, Sequence*> by_id_;  // that have not ended; never walked
-  std::deque<Sequence*> reserving_;                 // decode: without blocks so far
-  std::vector<Sequence*> begun_;                    // prefill: announced and not handed over
+  tsl::robin_map<std::uint32_t, Sequence*, MixedHash> by_id_;  // not ended; never walked
+  std::deque<Sequence*> reserving_;                            // decode: without blocks so far
+  std::vector<Sequence*> begun_;    // prefill: announced and not handed over
   bool awaits_oldest_ = false;      // in_turn: nobody could run beside the steps in flight
   bool is_completing_ = false;      // a step; the next one waits until all of it is accounted for
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing

@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/fingerprint.hpp"
+#include "sim/base/mixed_bits.hpp"
 
 namespace foretoken {
 namespace {
@@ -216,7 +217,8 @@ class TrajectorySource final : public RequestSource {
   std::deque<Request> follow_ups_;
   // Looked up, never walked.
   std::unordered_map<std::uint64_t, Open> open_;
-  tsl::robin_map<std::uint32_t, std::pair<std::uint64_t, std::size_t>> call_of_;  // by request
+  tsl::robin_map<std::uint32_t, std::pair<std::uint64_t, std::size_t>, MixedHash>
+      call_of_;  // by request
 };
 
 }  // namespace
