@@ -94,6 +94,16 @@ bool has_own_scheduler(const Value& user, const std::vector<PresetSetting>& sett
   return std::get<std::string>(own->data) != std::get<std::string>(preset->value.data);
 }
 
+/// What the scenario says, or else the preset.
+bool caches_prefixes(const Value& user, const std::vector<PresetSetting>& settings) {
+  const std::string key = "prefix_caching";
+  const Value* said = user.find(key);
+  const auto preset = std::ranges::find(settings, key, &PresetSetting::key);
+  if (said == nullptr && preset != settings.end()) said = &preset->value;
+  const bool* is_on = said != nullptr ? std::get_if<bool>(&said->data) : nullptr;
+  return is_on == nullptr || *is_on;
+}
+
 }  // namespace
 
 EngineTable translate_engine_table(const Value& user, const EnginePreset* preset, PresetPlace place,
@@ -108,9 +118,7 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
   }
   if (preset == nullptr) return out;
   place.speculates = out.table.find("speculative") != nullptr;
-  const Value* caches = out.table.find("prefix_caching");
-  if (const bool* said = caches != nullptr ? std::get_if<bool>(&caches->data) : nullptr)
-    place.caches_prefixes = *said;
+  place.caches_prefixes = caches_prefixes(out.table, preset->settings(place));
   const std::vector<PresetSetting> settings = preset->settings(place);
   const bool is_other_scheduler = has_own_scheduler(out.table, settings);
   for (const PresetSetting& setting : settings) {

@@ -140,6 +140,12 @@ TEST(EnginePreset, SglangCachesStatesOfRecurrencesWithoutOverlap) {
   EXPECT_FALSE(overlaps("qwen3.5-397b-a17b", "preset = \"sglang\""));
   EXPECT_TRUE(overlaps("qwen3.5-397b-a17b", "preset = \"sglang\"\ndisable_radix_cache = true"));
   EXPECT_TRUE(overlaps("qwen3.5-397b-a17b", "preset = \"vllm-v1\""));
+  const std::filesystem::path path = own_folder() / "uncached.toml";
+  std::ofstream(path) << "summary = \"ours\"\nbased_on = \"sglang\"\n[engine]\n"
+                         "prefix_caching = { value = false, source = \"us\" }\n";
+  const std::string own = "preset = \"" + path.string() + "\"\n";
+  EXPECT_TRUE(overlaps("qwen3.5-397b-a17b", own));
+  EXPECT_FALSE(overlaps("qwen3.5-397b-a17b", own + "prefix_caching = true"));
 }
 
 TEST(EnginePreset, AKeyOfTheScenarioWinsByEitherName) {
