@@ -1,6 +1,7 @@
-// One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop is
-// the only loop of the simulation: take the next batches, price them stage by stage, wait, hand out
-// tokens, again. As many steps are in flight as there are stages. Attention ranks step together.
+// One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop
+// is the only loop of the simulation: take the next batches, price them stage by stage, wait, hand
+// out tokens, again. As many steps are in flight as there are stages. Attention ranks step
+// together.
 #pragma once
 
 #include <tsl/robin_map.h>
