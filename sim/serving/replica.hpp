@@ -1,7 +1,6 @@
 // One copy of the model: attention ranks (schedulers and KV caches) and pipeline stages. Its loop
 // is the only loop of the simulation: take the next batches, price them stage by stage, wait, hand
-// out tokens, again. As many steps are in flight as there are stages. Attention ranks step
-// together.
+// out tokens, again. As many steps are in flight as there are stages. Ranks step together.
 #pragma once
 
 #include <tsl/robin_map.h>
