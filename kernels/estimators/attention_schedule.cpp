@@ -58,9 +58,12 @@ AttentionSchedule attention_schedule(const Kernel& kernel, const GpuSpec& gpu) {
     const Steps steps(attention, result.tile_rows, result.on_cuda_cores);
     result.steps += steps.in(load.total);
     result.steps_busiest += steps.in(load.busiest);
+    Task longest;
     for (const TaskGroup& group : launch.tasks) {
-      result.steps_longest = std::max(result.steps_longest, steps.in(group.task));
+      longest.tensor_ops = std::max(longest.tensor_ops, group.task.tensor_ops);
+      longest.bytes_loaded = std::max(longest.bytes_loaded, group.task.bytes_loaded);
     }
+    result.steps_longest = std::max(result.steps_longest, steps.in(longest));
     add(result.load.total, load.total);
     add(result.load.busiest, load.busiest);
     result.load.busiest_tasks += load.busiest_tasks;

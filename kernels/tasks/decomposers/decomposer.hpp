@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -122,17 +123,45 @@ AttentionTile attention_tile(const Attention& kernel, std::int64_t rows, std::in
 /// Softmax on the FMA pipes, a score: running maximum, scale and subtract, sum, conversion.
 inline constexpr double softmax_fma_per_score = 4.0;
 
-/// Operations at tile granularity (a started step is a whole step), bytes of the keys themselves.
+/// Tasks of one tile over different numbers of keys: operations at tile granularity (a started step
+/// is a whole step), bytes of the keys themselves. Sums of whole numbers, so exact in any order.
+class AttentionTasks {
+ public:
+  explicit AttentionTasks(const AttentionTile& tile)
+      : keys_step_(tile.keys_step),
+        shift_(std::has_single_bit(static_cast<std::uint64_t>(tile.keys_step))
+                   ? std::countr_zero(static_cast<std::uint64_t>(tile.keys_step))
+                   : -1) {
+    const auto rows = static_cast<double>(tile.rows);
+    const double scores = rows * static_cast<double>(tile.keys_step);
+    // exp2 of scores and rescalings, 1/sum; products, and the rescaling of what is summed so far.
+    start_ = {0, 0, rows, rows * tile.query_bytes};
+    step_ = {2 * scores * (tile.score_dim + tile.value_dim),
+             softmax_fma_per_score * scores + rows * tile.value_dim, scores + rows, 0};
+    key_bytes_ = tile.key_bytes;
+  }
+
+  /// Steps of keys that `keys` begin.
+  [[nodiscard]] std::int64_t steps(std::int64_t keys) const {
+    return shift_ < 0 ? ceil_div(keys, keys_step_) : (keys + keys_step_ - 1) >> shift_;
+  }
+
+  [[nodiscard]] Task of(std::int64_t keys) const {
+    const auto steps_begun = static_cast<double>(steps(keys));
+    return {steps_begun * step_.tensor_ops, steps_begun * step_.fma_ops,
+            start_.xu_ops + steps_begun * step_.xu_ops,
+            start_.bytes_loaded + static_cast<double>(keys) * key_bytes_};
+  }
+
+ private:
+  std::int64_t keys_step_;
+  int shift_;  // -1: a step is no power of two
+  Task start_, step_;
+  double key_bytes_;
+};
+
 inline Task attention_task(const AttentionTile& tile, std::int64_t keys) {
-  const auto rows = static_cast<double>(tile.rows);
-  const auto steps = static_cast<double>(ceil_div(keys, tile.keys_step));
-  const double scores = rows * steps * static_cast<double>(tile.keys_step);
-  Task task;
-  task.tensor_ops = 2 * scores * (tile.score_dim + tile.value_dim);
-  task.fma_ops = softmax_fma_per_score * scores + rows * steps * tile.value_dim;  // and rescaling
-  task.xu_ops = scores + rows * steps + rows;  // exp2 of scores and rescalings, 1/sum
-  task.bytes_loaded = rows * tile.query_bytes + static_cast<double>(keys) * tile.key_bytes;
-  return task;
+  return AttentionTasks(tile).of(keys);
 }
 
 /// FlashInfer's merge of split-KV partial results: `chunks` partials a row, runs of rows.

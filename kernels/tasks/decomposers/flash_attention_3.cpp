@@ -39,22 +39,28 @@ Fa3Tile fa3_tile(const Attention& kernel, bool is_causal) {
   return {128, 64};
 }
 
-/// An upper bound on the splits of a sequence: as if the longest one were alone.
+/// An upper bound on the splits of a sequence, as if the longest one were alone: the fewest that
+/// fill the last wave to 0.85 of what any number of splits does.
 std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_blocks) {
   if (static_cast<double>(ctas) >= 0.8 * static_cast<double>(sms) || key_blocks <= 4) return 1;
   const std::int64_t most = std::min({fa3_splits_max, sms, key_blocks});
+  constexpr double enough = 0.85;
   std::array<double, fa3_splits_max> fills;  // of the last wave, by splits less 1
-  double best = 0;
+  double best = 0, best_below = 0;           // of all; of those that could do only by a poor best
+  std::int64_t first = 0;                    // that does whatever the best is: no fill is above 1
   for (std::int64_t splits = 1, waves = 1; splits <= most; ++splits) {
     while (waves * sms < ctas * splits) ++waves;
     const double exact = static_cast<double>(ctas * splits) / static_cast<double>(sms);
-    double& fill = fills[static_cast<std::size_t>(splits - 1)];
-    fill = exact / static_cast<double>(waves);
+    const double fill = exact / static_cast<double>(waves);
+    fills[static_cast<std::size_t>(splits - 1)] = fill;
     best = std::max(best, fill);
+    if (first == 0 && fill >= enough) first = splits;
+    if (first == 0) best_below = std::max(best_below, fill);
+    if (first != 0 && best_below < enough * best) return first;
   }
-  const auto* const enough =
-      std::find_if(fills.begin(), fills.begin() + most, [&](double f) { return f >= 0.85 * best; });
-  return enough - fills.begin() + 1;
+  const auto* const found = std::find_if(fills.begin(), fills.begin() + most,
+                                         [&](double fill) { return fill >= enough * best; });
+  return found - fills.begin() + 1;
 }
 
 class Fa3 {
@@ -127,15 +133,19 @@ class Fa3 {
         .threads = 128 * (tile_.query / 64 + 1),
         .registers_per_thread = 168,
         .shared_memory = Bytes((tile_.query + 4.0 * tile_.key) * kernel_.head_dim * size)};
-    const AttentionTile cost = attention_tile(kernel_, tile_.query, tile_.key);
+    const AttentionTasks cost(attention_tile(kernel_, tile_.query, tile_.key));
     TaskList one;
     launch.tasks.reserve(runs_.size());
     merges_.reserve(runs_.size());
     for (const SliceRun& run : runs_) {
       const std::int64_t parts = splits(run.slice);
-      one.clear();
-      append_sequence(run.slice, parts, cost, one);
-      append_list(launch.tasks, one, run.count);
+      if (run.count == 1) {
+        append_sequence(run.slice, parts, cost, launch.tasks);
+      } else {
+        one.clear();
+        append_sequence(run.slice, parts, cost, one);
+        append_list(launch.tasks, one, run.count);
+      }
       merges_.push_back({run.count * run.slice.query_tokens * kernel_.query_heads, parts});
       is_split_ = is_split_ || parts > 1;
     }
@@ -143,7 +153,7 @@ class Fa3 {
   }
 
   /// Longest tile first where a causal mask makes them unequal.
-  void append_sequence(const SequenceSlice& slice, std::int64_t parts, const AttentionTile& cost,
+  void append_sequence(const SequenceSlice& slice, std::int64_t parts, const AttentionTasks& cost,
                        TaskList& out) const {
     for (std::int64_t t = tiles(slice); t-- > 0;) {
       const std::int64_t end =
@@ -151,14 +161,16 @@ class Fa3 {
       const KeySpan seen = visible_keys(slice, floor_div(t * tile_.query, group_), end,
                                         kernel_.causal, kernel_.window);
       if (parts == 1) {
-        append_tasks(out, attention_task(cost, seen.size()), 1);
+        append_tasks(out, cost.of(seen.size()), 1);
         continue;
       }
-      const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_.key), parts) * tile_.key;
-      for (std::int64_t part = 0; part < parts; ++part) {
-        const std::int64_t begin = seen.begin + part * share;
-        append_tasks(out, attention_task(cost, overlap(seen, {begin, begin + share})), 1);
-      }
+      // The first parts have a whole share, one has what is left, and the last may have nothing.
+      const std::int64_t share = ceil_div(cost.steps(seen.size()), parts) * tile_.key;
+      const std::int64_t whole = std::min(parts, share > 0 ? seen.size() / share : 0);
+      append_tasks(out, cost.of(share), whole);
+      if (whole == parts) continue;
+      append_tasks(out, cost.of(seen.size() - whole * share), 1);
+      append_tasks(out, cost.of(0), parts - whole - 1);
     }
   }
 
