@@ -156,7 +156,11 @@ bool AttentionRanks::next_batches(Seconds now, std::span<Batch> batches) {
   bool any = false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].scheduler->hold_prompts(!may_begin);
-    ranks_[i].scheduler->next_batch(now, batches[i]);
+    if (!ranks_[i].scheduler->repeat(now, batches[i])) {
+      batches[i].clear();
+      batches[i].scheduled_at = now;
+      ranks_[i].scheduler->next_batch(now, batches[i]);
+    }
     any |= !batches[i].empty();
   }
   if (any) held_steps_ = may_begin ? 0 : held_steps_ + 1;

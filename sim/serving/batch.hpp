@@ -70,6 +70,24 @@ struct Batch {
     entries.push_back({&sequence, slice.query_tokens, slice.context_tokens, samples, verified});
   }
 
+  /// Whether all its sequences decode one token, and nothing goes along with that.
+  [[nodiscard]] bool decodes_only() const {
+    return drafts_max == 0 && media.empty() && shape.attention.prefill.sequences == 0 &&
+           shape.logit_rows == std::ssize(entries) && shape.tokens == std::ssize(entries);
+  }
+
+  /// Where it decodes only: the step after it, in which every sequence decodes its next token.
+  void go_on(Seconds now) {
+    scheduled_at = now;
+    admissions = 0;
+    for (BatchEntry& entry : entries) ++entry.context_tokens;
+    for (SequenceSlice& slice : shape.attention.sequences) ++slice.context_tokens;
+    LoadSums& sums = shape.attention.decode;
+    sums.context_tokens += sums.sequences;
+    ++sums.context_tokens_max;
+    sums.causal_pairs += static_cast<double>(sums.sequences);
+  }
+
   /// The step works on `sequence`, for the first time or not.
   void note_start(Sequence& sequence) {
     if (sequence.record.scheduled >= Seconds(0.0)) return;

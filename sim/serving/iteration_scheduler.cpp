@@ -16,6 +16,23 @@ void IterationScheduler::next_batch(Seconds now, Batch& batch) {
   }
   fill(batch);
   for (; !passed_over_.empty(); passed_over_.pop_back()) waiting_.push_front(passed_over_.back());
+  const bool takes_all = !running_.empty() && batch.entries.size() == running_.size();
+  repeatable_ = takes_all && batch.decodes_only() && repeats_decodes() ? &batch : nullptr;
+}
+
+/// With a free block for each, nobody has to give blocks up.
+bool IterationScheduler::repeat(Seconds now, Batch& batch) {
+  if (repeatable_ != &batch || waiting() > 0 || cache_.free() < running()) return false;
+  now_ = now;
+  for (const BatchEntry& entry : batch.entries) {
+    Sequence& sequence = *entry.sequence;
+    FORETOKEN_CHECK(sequence.missing_tokens() == 1, "{} tokens are missing instead of one",
+                    sequence.missing_tokens());
+    cache_.grow(sequence, ++sequence.computed);
+    ++sequence.steps_in_flight;
+  }
+  batch.go_on(now);
+  return true;
 }
 
 bool IterationScheduler::mind_media(EncoderCache* cache) {
@@ -55,6 +72,7 @@ void IterationScheduler::pass_over_adapters() {
 }
 
 void IterationScheduler::remove(Sequence& sequence) {
+  repeatable_ = nullptr;
   cache_.release(sequence);
   if (images_ != nullptr) images_->release(sequence);
   if (std::erase(running_, &sequence) == 0 && std::erase(waiting_, &sequence) == 0)

@@ -21,6 +21,7 @@ class IterationScheduler : public Scheduler {
     return sequence.known_tokens() + 1;
   }
   void next_batch(Seconds now, Batch& batch) final;
+  bool repeat(Seconds now, Batch& batch) final;
   bool mind_media(EncoderCache* cache) final;
   void remove(Sequence& sequence) final;
 
@@ -43,6 +44,9 @@ class IterationScheduler : public Scheduler {
 
   /// The next step, with budget() tokens to spend.
   virtual void fill(Batch& batch) = 0;
+  /// Whether, while all that run decode and nobody waits, fill() takes them in the same order again
+  /// and keeps no count of that.
+  [[nodiscard]] virtual bool repeats_decodes() const { return false; }
   /// Where a sequence that was preempted waits: before all others.
   virtual void put_back(Sequence& sequence) { waiting_.push_front(&sequence); }
   /// Puts one that joins among those that run.
@@ -108,6 +112,7 @@ class IterationScheduler : public Scheduler {
   Seconds now_;
   std::int64_t budget_ = 0;
   bool has_preempted_ = false;
+  const Batch* repeatable_ = nullptr;  // the last batch, if all that run decode in it
 };
 
 /// Tokens that a request may hold as far as its engine knows: a client names a limit to the output

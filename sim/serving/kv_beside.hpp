@@ -19,9 +19,11 @@ struct KvBeside {
   double state_blocks = 0;
   std::vector<Window> windows;
 
+  [[nodiscard]] bool is_none() const { return state_blocks == 0 && windows.empty(); }
+
   /// Of a sequence that holds `tokens` tokens. Never falls as they grow.
   [[nodiscard]] std::int64_t blocks(std::int64_t tokens) const {
-    if ((state_blocks == 0 && windows.empty()) || tokens <= 0) return 0;
+    if (is_none() || tokens <= 0) return 0;
     double sum = state_blocks;
     for (const Window& window : windows) {
       sum += static_cast<double>(std::min(tokens, window.tokens)) * window.blocks_per_token;

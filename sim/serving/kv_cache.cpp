@@ -164,6 +164,7 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
 }
 
 void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
+  settle_published(sequence);
   const std::int64_t chunk_tokens = sequence.prefix_chunk_tokens;
   const auto next = static_cast<std::int64_t>(sequence.next_chunk);
   const auto known = static_cast<std::int64_t>(sequence.prefix_hashes.size());
@@ -171,6 +172,21 @@ void KvCache::publish(Sequence& sequence, std::int64_t tokens) {
   for (const PrefixRun run : sequence.prefix_hashes.part(next, until)) add_chunks(sequence, run);
   sequence.next_chunk = static_cast<std::size_t>(until);
   sequence.next_chunk_at = until < known ? (until + 1) * chunk_tokens : Sequence::no_chunk;
+  const bool goes_on = until > next && until < known && !sequence.chunks.empty();
+  const PrefixRun rest = goes_on ? *sequence.prefix_hashes.part(until, known).begin() : PrefixRun();
+  if (goes_on && sequence.chunks.back().end() == rest.first) {
+    sequence.published = {rest.first, static_cast<std::uint32_t>(rest.count),
+                          prefixes_.last_added(), 0,
+                          static_cast<std::uint32_t>(chunk_tokens / block_tokens_)};
+  }
+}
+
+void KvCache::settle_published(Sequence& sequence) {
+  const PublishedEnd end = std::exchange(sequence.published, {});
+  if (end.added == 0) return;
+  sequence.chunks.back().count += end.added;
+  sequence.chunk_blocks += std::int64_t{end.added} * end.blocks;
+  sequence.next_chunk += end.added;
 }
 
 /// Two sequences may compute one prefix at the same time; the second keeps its copy to itself.
@@ -196,6 +212,7 @@ void KvCache::add_chunks(Sequence& sequence, PrefixRun run) {
 void KvCache::move_holding(Sequence& from, Sequence& to) {
   FORETOKEN_CHECK(to.blocks == 0 && to.chunks.empty(), "a sequence that holds {} KV blocks gets {}",
                   to.blocks, from.blocks);
+  settle_published(from);
   to.blocks = std::exchange(from.blocks, 0);
   to.chunk_blocks = std::exchange(from.chunk_blocks, 0);
   to.next_chunk = std::exchange(from.next_chunk, 0);
@@ -204,6 +221,7 @@ void KvCache::move_holding(Sequence& from, Sequence& to) {
 }
 
 void KvCache::release(Sequence& sequence) {
+  settle_published(sequence);
   free_.disown(sequence);
   free_.give_back(sequence.blocks - sequence.chunk_blocks);
   // The last chunk first: it is then the first to go.

@@ -88,13 +88,16 @@ class KvCache {
   /// Lets `sequence` hold `tokens` tokens, which are being computed: whole prefix chunks among them
   /// can be found from now on. Returns false and changes nothing if blocks are short.
   bool grow(Sequence& sequence, std::int64_t tokens) {
-    const std::int64_t extra = blocks_for(sequence.tokens_with_room(tokens)) - sequence.blocks;
+    const std::int64_t held = sequence.tokens_with_room(tokens);
+    const bool has_blocks = beside_.is_none() && held <= sequence.blocks * block_tokens_;
+    const std::int64_t extra = has_blocks ? 0 : blocks_for(held) - sequence.blocks;
     if (extra > 0) {
       if (extra > free_.count() && !evict(extra)) return false;
       free_.take(extra);
       sequence.blocks += extra;
     }
-    if (tokens >= sequence.next_chunk_at) publish(sequence, tokens);
+    if (tokens >= sequence.next_chunk_at && !publish_next(sequence, tokens))
+      publish(sequence, tokens);
     return true;
   }
   /// Chunks of a sequence's prefix that a store alone has, from the first that the GPU and the host
@@ -143,6 +146,22 @@ class KvCache {
   void leave_gpu(std::uint64_t hash, std::int64_t blocks);
   void store(std::uint64_t hash, std::int64_t blocks);
   void publish(Sequence& sequence, std::int64_t tokens);
+  /// The same where one chunk is new and goes behind the last one; false: changed nothing.
+  bool publish_next(Sequence& sequence, std::int64_t tokens) {
+    PublishedEnd& end = sequence.published;
+    // The last of a run is left to publish(), which finds the next.
+    if (end.left < 2 || tokens >= sequence.next_chunk_at + sequence.prefix_chunk_tokens ||
+        listener_ != nullptr || store_ != nullptr ||
+        !prefixes_.extend(end.segment, end.next_hash, end.blocks))
+      return false;
+    ++end.next_hash;
+    --end.left;
+    ++end.added;
+    sequence.next_chunk_at += sequence.prefix_chunk_tokens;
+    return true;
+  }
+  /// Counts what publish_next() added.
+  static void settle_published(Sequence& sequence);
   [[nodiscard]] PrefixMatch match_swapped(const Sequence& sequence) const;
   void take_chunks(Sequence& sequence, std::size_t chunks);
   /// Copies chunks, which are pinned where they are, to the GPU.

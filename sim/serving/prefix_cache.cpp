@@ -7,19 +7,18 @@ namespace foretoken {
 namespace {
 
 constexpr std::uint64_t page_chunks = std::uint64_t{1} << PrefixCache::page_bits;
-constexpr std::uint64_t place_mask = page_chunks - 1;
 
 }  // namespace
 
 PrefixCache::Piece PrefixCache::first_piece(PrefixRun run) {
-  const auto begin = static_cast<std::int64_t>(run.first & place_mask);
+  const std::int64_t begin = place_of(run.first);
   const auto end = std::min(begin + run.count, static_cast<std::int64_t>(page_chunks));
   return {page_of(run.first), static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
 }
 
 PrefixCache::Piece PrefixCache::last_piece(PrefixRun run) {
   const std::uint64_t last = run.end() - 1;
-  const auto end = static_cast<std::int64_t>(last & place_mask) + 1;
+  const std::int64_t end = std::int64_t{place_of(last)} + 1;
   const auto begin = std::max<std::int64_t>(end - run.count, 0);
   return {page_of(last), static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
 }
@@ -56,7 +55,10 @@ std::int64_t PrefixCache::add(PrefixRun run, std::int64_t blocks) {
     const Piece piece = first_piece(run);
     const auto [id, count] =
         insert({piece.page, piece.begin, piece.end, static_cast<std::int32_t>(blocks), 1});
-    if (id != none) join_next(id);
+    if (id != none) {
+      join_next(id);
+      last_added_ = id;
+    }
     added += count;
     if (count < piece.end - piece.begin) break;
     run = run.behind(count);
@@ -165,6 +167,11 @@ PrefixCache::Id PrefixCache::new_segment(const Segment& segment) {
   return id;
 }
 
+void PrefixCache::free_segment(Id id) {
+  segments_[id].users = 0;  // extend() knows it no more
+  free_.push_back(id);
+}
+
 std::pair<PrefixCache::Id, std::int64_t> PrefixCache::insert(Segment segment) {
   Id& first = pages_.try_emplace(segment.page, none).first.value();
   Id before = none, next = first;
@@ -196,7 +203,7 @@ void PrefixCache::drop(Id id) {
     while (segments_[before].next != id) before = segments_[before].next;
     segments_[before].next = segments_[id].next;
   }
-  free_.push_back(id);
+  free_segment(id);
 }
 
 void PrefixCache::isolate(const Piece& piece) {
@@ -257,7 +264,7 @@ bool PrefixCache::join_next(Id id) {
   if (is_idle) unlink(next);
   segment.end = segments_[next].end;
   segment.next = segments_[next].next;
-  free_.push_back(next);
+  free_segment(next);
   return true;
 }
 

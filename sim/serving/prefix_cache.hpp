@@ -43,6 +43,18 @@ class PrefixCache {
   /// Adds a run's first chunks, of `blocks` each, with one user, up to the first that is known.
   /// Returns how many these are.
   std::int64_t add(PrefixRun run, std::int64_t blocks);
+  /// In which add() has put its last chunk.
+  [[nodiscard]] std::uint32_t last_added() const { return last_added_; }
+  /// Adds a chunk with one user as add() would, if it comes last in its page, right behind
+  /// `segment`, a former last_added(), and is used alike. Else returns false and changes nothing.
+  bool extend(std::uint32_t segment, std::uint64_t hash, std::int64_t blocks) {
+    if (segment >= segments_.size()) return false;
+    Segment& last = segments_[segment];
+    const bool is_behind = last.page == page_of(hash) && last.end == place_of(hash);
+    if (!is_behind || last.users != 1 || last.blocks != blocks || last.next != none) return false;
+    ++last.end;
+    return true;
+  }
   /// One user more of each chunk, all of which are known; one less.
   void take(PrefixRun run);
   void give_back(PrefixRun run);
@@ -63,6 +75,9 @@ class PrefixCache {
   /// Chunks are filed by pages: those whose hashes differ only in their last bits.
   static constexpr int page_bits = 8;
   static std::uint64_t page_of(std::uint64_t hash) { return hash >> page_bits; }
+  static std::int32_t place_of(std::uint64_t hash) {
+    return static_cast<std::int32_t>(hash & ((std::uint64_t{1} << page_bits) - 1));
+  }
   /// The part of a run that is in its last page.
   static PrefixRun last_page_of(PrefixRun run);
   /// Whether any chunk of the page is here.
@@ -98,6 +113,7 @@ class PrefixCache {
     return found != pages_.end() ? found->second : none;
   }
   Id new_segment(const Segment& segment);
+  void free_segment(Id id);
   /// The segment's first chunks, up to the first that is known. Returns where they are (with those
   /// before, if they are used alike; none: its first chunk is known) and how many.
   std::pair<Id, std::int64_t> insert(Segment segment);
@@ -125,7 +141,7 @@ class PrefixCache {
   std::vector<Id> free_;                                // of segments_
   tsl::robin_map<std::uint64_t, Id, MixedHash> pages_;  // their first segments; never walked
   std::vector<Id> inside_;                              // scratch
-  Id oldest_ = none, newest_ = none;
+  Id oldest_ = none, newest_ = none, last_added_ = none;
   std::int64_t idle_blocks_ = 0;
 };
 

@@ -316,10 +316,6 @@ void Replica::start_next_step() {
   if (fills_in_turn() ? awaits_oldest_ : stage_busy_[0]) return;
   const auto free_slot = std::ranges::find(slots_, false, &Slot::busy);
   if (free_slot == slots_.end()) return;
-  for (Batch& batch : free_slot->batches) {
-    batch.clear();
-    batch.scheduled_at = platform_.now();
-  }
   bool has_work = ranks_.next_batches(platform_.now(), free_slot->batches);
   if (!arrivals_.empty()) {
     take_arrivals();
@@ -394,6 +390,8 @@ void Replica::count_tokens(const Batch& batch) {
   const Seconds now = platform_.now() + config_.host.front_end_output;
   Seconds gap;
   std::int64_t equal_gaps = 0, sent = 0;
+  // Other replicas' steps have passed through the CPU's caches since this one began.
+  for (const BatchEntry& entry : batch.entries) __builtin_prefetch(entry.sequence, 1);
   for (const BatchEntry& entry : batch.entries) {
     Sequence& sequence = *entry.sequence;
     --sequence.steps_in_flight;

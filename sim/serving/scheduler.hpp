@@ -54,6 +54,14 @@ class Scheduler {
   /// runs is in flight. If no step is in flight and a sequence waits, it must not stay empty.
   virtual void next_batch(Seconds now, Batch& batch) = 0;
 
+  /// Makes `batch`, which it filled last and whose step has ended, the next step: the same
+  /// sequences, each a token further. Returns false and changes nothing where next_batch() might
+  /// choose anything else.
+  virtual bool repeat(Seconds now, Batch& batch) {
+    (void)now, (void)batch;
+    return false;
+  }
+
   /// `sequence` has produced its last token or was given up: forget it and free its blocks. One
   /// that was given up may be anywhere, in steps in flight too; these go on without it.
   virtual void remove(Sequence& sequence) = 0;

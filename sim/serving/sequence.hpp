@@ -22,6 +22,16 @@ struct SequenceItem : MediaItem {
   bool is_held = false;
 };
 
+/// Where the next chunk of a prefix is published, while one follows the other: answers publish one
+/// every few steps, long after what they belong to has left the CPU's cache.
+struct PublishedEnd {
+  std::uint64_t next_hash = 0;
+  std::uint32_t left = 0;     // chunks from next_hash on whose hashes count up
+  std::uint32_t segment = 0;  // of the prefix cache: holds the chunk before, probably
+  std::uint32_t added = 0;    // of the sequence's last run, not counted there so far
+  std::uint32_t blocks = 0;   // of a chunk
+};
+
 /// What every step asks of each of its sequences comes first, in three lines of the CPU cache:
 /// there are many sequences, and between two of its steps others have passed through.
 struct alignas(64) Sequence {
@@ -49,6 +59,8 @@ struct alignas(64) Sequence {
   bool shows_tokens = true;   // false: another replica sends its client what this one draws
   bool has_ended = true;      // for its client; steps in flight may still work on it
   bool brings_media = false;  // they come encoded
+  std::int64_t prefix_chunk_tokens = 0;
+  PublishedEnd published;
   std::optional<std::uint32_t> adapter;
   std::vector<SequenceItem> media;
   RequestRecord record;
@@ -62,7 +74,6 @@ struct alignas(64) Sequence {
   // Prefix sharing: the prompt's chunks by hash, and those that the KV cache knows this sequence to
   // use (KvCache keeps these up to date).
   PrefixHashes prefix_hashes;  // of whole chunks
-  std::int64_t prefix_chunk_tokens = 0;
   std::vector<PrefixRun> chunks;
   std::int64_t chunk_blocks = 0;  // blocks of these
   std::size_t next_chunk = 0;     // to be published

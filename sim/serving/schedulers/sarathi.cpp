@@ -51,6 +51,8 @@ class Sarathi final : public IterationScheduler {
     return EncoderRule::in_budget;
   }
 
+  [[nodiscard]] bool repeats_decodes() const override { return true; }
+
   void fill(Batch& batch) override {
     lower_budget(config_.chunk_tokens);
     serve_decodes(batch);

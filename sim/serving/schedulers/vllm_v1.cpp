@@ -22,6 +22,8 @@ class VllmV1 final : public MixedBatching {
   [[nodiscard]] bool minds_adapters() const override { return true; }
 
  private:
+  [[nodiscard]] bool repeats_decodes() const override { return true; }
+
   void fill(Batch& batch) override {
     // running_ shrinks from the back while this walks: preempted sequences were admitted last.
     for (std::size_t i = 0; i < running_.size() && budget() > 0; ++i) serve_running(i, batch);
