@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/base/mixed_bits.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -49,25 +51,6 @@ std::int64_t mean_context(const AttentionLoad& load) {
   return load.decode.context_tokens / load.decode.sequences;
 }
 
-/// What tells a batch from others, `grown` tokens a sequence ago. `kernel`'s load is scratch.
-std::uint64_t key_of(Kernel& kernel, const AttentionLoad& load, std::int64_t grown) {
-  AttentionLoad& scratch = *attention_load_of(kernel);
-  scratch.prefill = {};
-  scratch.sequences.clear();
-  scratch.decode = load.decode;
-  scratch.decode.context_tokens -= grown * load.decode.sequences;
-  scratch.decode.context_tokens_max -= grown;
-  scratch.decode.causal_pairs = 0;
-  return kernel_hash(kernel);
-}
-
-bool has_grown(const std::vector<SequenceSlice>& start, const std::vector<SequenceSlice>& now,
-               std::int64_t grown) {
-  return std::ranges::equal(start, now, [grown](const SequenceSlice& a, const SequenceSlice& b) {
-    return a.query_tokens == b.query_tokens && a.context_tokens + grown == b.context_tokens;
-  });
-}
-
 }  // namespace
 
 Prediction DecodeLattice::price(Kernel& kernel, const AttentionLoad& load) {
@@ -89,28 +72,35 @@ Prediction DecodeLattice::price_grown(Kernel& kernel, const AttentionLoad& load,
   return predictor_.inner().predict(kernel, predictor_.gpu());
 }
 
-DecodeLattice::Stretch* DecodeLattice::find(Kernel& kernel, const AttentionLoad& load,
-                                            std::int64_t grown) {
-  auto found = stretches_.find(key_of(kernel, load, grown));
-  const bool is_known =
-      found != stretches_.end() && has_grown(found->second.start, load.sequences, grown);
+DecodeLattice::Name DecodeLattice::name_of(Kernel& kernel, const AttentionLoad& load,
+                                           std::int64_t grown) {
+  AttentionLoad& scratch = *attention_load_of(kernel);
+  scratch.prefill = scratch.decode = {};
+  scratch.sequences.clear();
+  Name name{kernel_hash(kernel), load.sequences.size()};
+  for (const SequenceSlice& slice : load.sequences) {
+    const auto context = static_cast<std::uint64_t>(slice.context_tokens - grown);
+    const std::uint64_t word = context ^ static_cast<std::uint64_t>(slice.query_tokens) << 40;
+    name.key = mixed(name.key ^ word);
+    name.check = (std::rotl(name.check, 23) ^ word) * 0xff51afd7ed558ccdU;
+  }
+  return name;
+}
+
+DecodeLattice::Stretch* DecodeLattice::find(const Name& name) {
+  const auto found = stretches_.find(name.key);
+  const bool is_known = found != stretches_.end() && found->second.check == name.check;
   return is_known ? &found.value() : nullptr;
 }
 
-DecodeLattice::Stretch& DecodeLattice::remember(Kernel& kernel, const AttentionLoad& load,
+DecodeLattice::Stretch& DecodeLattice::remember(const Name& name, const AttentionLoad& load,
                                                 std::int64_t grown, const Prediction& below) {
-  constexpr std::size_t slices_max = std::size_t{1} << 19;  // 8 MiB
-  if (slices_ > slices_max) {
-    stretches_.clear();
-    slices_ = 0;
-  }
-  Stretch& stretch = stretches_[key_of(kernel, load, grown)];
-  slices_ += load.sequences.size() - stretch.start.size();
-  stretch = {load.sequences, 0, below, {}};
-  for (SequenceSlice& slice : stretch.start) {
-    slice.context_tokens -= grown;
-    stretch.start_tokens += std::max(slice.query_tokens, slice.context_tokens);
-  }
+  constexpr std::size_t stretches_max = std::size_t{1} << 16;  // some 10 MB
+  if (stretches_.size() >= stretches_max) stretches_.clear();
+  Stretch& stretch = stretches_[name.key];
+  stretch = {name.check, 0, below, {}};
+  for (const SequenceSlice& slice : load.sequences)
+    stretch.start_tokens += std::max(slice.query_tokens, slice.context_tokens - grown);
   return stretch;
 }
 
@@ -120,13 +110,14 @@ Prediction DecodeLattice::price_list(Kernel& kernel, const AttentionLoad& load) 
   const std::int64_t mean = mean_context(load);
   const std::int64_t step = stretch_step(mean);
   const std::int64_t grown = mean % step;
-  Stretch* stretch = find(kernel, load, grown);
+  const Name name = name_of(kernel, load, grown);
+  Stretch* stretch = find(name);
   if (stretch == nullptr) {
     // Where the last stretch ended this one starts.
-    const Stretch* const last = find(kernel, load, grown + stretch_step(mean - grown - 1));
+    const Stretch* const last = find(name_of(kernel, load, grown + stretch_step(mean - grown - 1)));
     const Prediction below =
         last != nullptr && last->above ? *last->above : price_grown(kernel, load, -grown);
-    stretch = &remember(kernel, load, grown, below);
+    stretch = &remember(name, load, grown, below);
   }
   // What was shortened: less than `grown` a sequence where some are no longer than their queries.
   const std::int64_t shortened = load.decode.context_tokens - stretch->start_tokens;

@@ -10,10 +10,8 @@
 
 #include <tsl/robin_map.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/memo_predictor.hpp"
 
@@ -36,10 +34,14 @@ class DecodeLattice {
   [[nodiscard]] Prediction price(Kernel& kernel, const AttentionLoad& load);
 
  private:
+  /// What tells a batch of a kernel from all others: hashes of 128 bits.
+  struct Name {
+    std::uint64_t key = 0, check = 0;
+  };
   /// A batch from one point of the lattice to the next.
   struct Stretch {
-    std::vector<SequenceSlice> start;  // contexts at the point, were none bound by its queries
-    std::int64_t start_tokens = 0;     // of contexts, none shorter than its queries
+    std::uint64_t check = 0;
+    std::int64_t start_tokens = 0;  // of contexts at the point, none shorter than its queries
     Prediction below;
     std::optional<Prediction> above;  // where it was needed
   };
@@ -49,15 +51,15 @@ class DecodeLattice {
   /// The batch with contexts that are `growth` longer.
   [[nodiscard]] Prediction price_grown(Kernel& kernel, const AttentionLoad& load,
                                        std::int64_t growth) const;
-  /// The stretch that began `grown` tokens a sequence ago, or nullptr.
-  [[nodiscard]] Stretch* find(Kernel& kernel, const AttentionLoad& load, std::int64_t grown);
-  Stretch& remember(Kernel& kernel, const AttentionLoad& load, std::int64_t grown,
+  /// Of the batch as it was `grown` tokens a sequence ago, were none bound by its queries.
+  [[nodiscard]] static Name name_of(Kernel& kernel, const AttentionLoad& load, std::int64_t grown);
+  /// The stretch that began with this batch, or nullptr.
+  [[nodiscard]] Stretch* find(const Name& name);
+  Stretch& remember(const Name& name, const AttentionLoad& load, std::int64_t grown,
                     const Prediction& below);
 
   const MemoPredictor& predictor_;
-  /// By kernel and sums: of two batches that agree in them the last one is kept.
-  tsl::robin_map<std::uint64_t, Stretch> stretches_;
-  std::size_t slices_ = 0;  // that stretches_ hold
+  tsl::robin_map<std::uint64_t, Stretch> stretches_;  // by key
 };
 
 }  // namespace foretoken

@@ -40,9 +40,9 @@ class SentPrefixes {
     return static_cast<std::size_t>(count);
   }
 
-  /// Calls `visit(begin, replicas)` for parts of the prompt, the last one first, until it returns
-  /// true: all replicas that know any chunk of the part that begins there. Whoever was not named
-  /// so far knows no more than the chunks before it.
+  /// Calls `visit(begin, end, replicas)` for parts of the prompt, the last one first, until it
+  /// returns true: all replicas that know any chunk of the part. Whoever was not named so far knows
+  /// no more than the chunks before its end.
   template <class Visit>
   void visit_parts(std::span<const PrefixRun> prompt, const Visit& visit) const {
     std::int64_t chunks = 0;
@@ -55,7 +55,8 @@ class SentPrefixes {
         rest.count -= part.count;
         const auto found = replicas_of_.find(PrefixCache::page_of(part.first));
         if (found != replicas_of_.end() &&
-            visit(static_cast<std::size_t>(chunks), std::span(std::as_const(found->second))))
+            visit(static_cast<std::size_t>(chunks), static_cast<std::size_t>(chunks + part.count),
+                  std::span(std::as_const(found->second))))
           return;
       }
     }

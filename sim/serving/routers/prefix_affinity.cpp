@@ -86,19 +86,25 @@ class PrefixAffinity final : public Router {
                                                     std::span<const ReplicaStatus> replicas) const {
     const ReplicaStatus* best = nullptr;
     std::size_t best_known = 0;
-    sent_.visit_parts(prompt, [&](std::size_t begin, std::span<const std::uint32_t> those) {
-      for (const std::uint32_t id : those) {
-        const auto replica =
-            std::ranges::lower_bound(replicas, ReplicaId{id}, {}, &ReplicaStatus::id);
-        if (replica == replicas.end() || replica->id.value != id) continue;
-        const std::size_t known = sent_.known(replica->id, prompt);
-        if (known == 0 || (best != nullptr && !is_better(*replica, known, *best, best_known)))
-          continue;
-        best = &*replica;
-        best_known = known;
-      }
-      return best_known > begin;
-    });
+    const auto improves = [&](const ReplicaStatus& replica, std::size_t known) {
+      return best == nullptr || is_better(replica, known, *best, best_known);
+    };
+    sent_.visit_parts(
+        prompt, [&](std::size_t begin, std::size_t end, std::span<const std::uint32_t> those) {
+          for (const std::uint32_t id : those) {
+            const auto replica =
+                std::ranges::lower_bound(replicas, ReplicaId{id}, {}, &ReplicaStatus::id);
+            if (replica == replicas.end() || replica->id.value != id) continue;
+            // All have the instructions that everybody's prompts begin with: most of them are
+            // busier.
+            if (!improves(*replica, end)) continue;
+            const std::size_t known = sent_.known(replica->id, prompt);
+            if (known == 0 || !improves(*replica, known)) continue;
+            best = &*replica;
+            best_known = known;
+          }
+          return best_known > begin;
+        });
     std::int64_t chunks = 0;
     for (const PrefixRun& run : prompt) chunks += run.count;
     const double enough = config_.match_min * static_cast<double>(chunks);
