@@ -92,7 +92,10 @@ double overlap(std::initializer_list<double> parts, double power) {
   const double longest = std::max(parts);
   if (longest <= 0) return 0;
   double sum = 0;
-  for (const double part : parts) sum += std::pow(part / longest, power);
+  // The longest part's power is 1, and what is nothing has none.
+  for (const double part : parts) {
+    if (part > 0) sum += part == longest ? 1.0 : std::pow(part / longest, power);
+  }
   return longest * std::pow(sum, 1 / power);
 }
 
