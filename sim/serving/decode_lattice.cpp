@@ -95,7 +95,7 @@ DecodeLattice::Stretch* DecodeLattice::find(const Name& name) {
 
 DecodeLattice::Stretch& DecodeLattice::remember(const Name& name, const AttentionLoad& load,
                                                 std::int64_t grown, const Prediction& below) {
-  constexpr std::size_t stretches_max = std::size_t{1} << 16;  // some 10 MB
+  constexpr std::size_t stretches_max = std::size_t{1} << 16;  // 13 MB
   if (stretches_.size() >= stretches_max) stretches_.clear();
   Stretch& stretch = stretches_[name.key];
   stretch = {name.check, 0, below, {}};
