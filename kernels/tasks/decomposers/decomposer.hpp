@@ -65,6 +65,14 @@ constexpr double activation_bytes(DType dtype) {
 void append_tasks(TaskList& groups, const Task& task, std::int64_t count);
 /// Appends a list `count` times.
 void append_list(TaskList& groups, std::span<const TaskGroup> list, std::int64_t count);
+/// Appends `count` times what `append_one(list)` appends to a list.
+template <class AppendOne>
+void append_times(TaskList& groups, std::int64_t count, const AppendOne& append_one) {
+  if (count == 1) return append_one(groups);
+  TaskList one;
+  append_one(one);
+  append_list(groups, one, count);
+}
 
 /// A launch of `count` equal CTAs.
 Launch uniform_launch(std::string_view name, const Task& task, std::int64_t count, int threads,
@@ -141,6 +149,7 @@ class AttentionTasks {
     key_bytes_ = tile.key_bytes;
   }
 
+  [[nodiscard]] std::int64_t keys_step() const { return keys_step_; }
   /// Steps of keys that `keys` begin.
   [[nodiscard]] std::int64_t steps(std::int64_t keys) const {
     return shift_ < 0 ? ceil_div(keys, keys_step_) : (keys + keys_step_ - 1) >> shift_;
@@ -162,6 +171,19 @@ class AttentionTasks {
 
 inline Task attention_task(const AttentionTile& tile, std::int64_t keys) {
   return AttentionTasks(tile).of(keys);
+}
+
+/// Appends the tasks of a tile whose keys are cut into `parts` shares of as many whole steps: the
+/// first ones are full, one has what is left, and the last may have nothing.
+inline void append_parts(TaskList& groups, const AttentionTasks& tasks, std::int64_t keys,
+                         std::int64_t parts) {
+  if (parts == 1) return append_tasks(groups, tasks.of(keys), 1);
+  const std::int64_t share = ceil_div(tasks.steps(keys), parts) * tasks.keys_step();
+  const std::int64_t full = share > 0 ? std::min(parts, keys / share) : 0;
+  append_tasks(groups, tasks.of(share), full);
+  if (full == parts) return;
+  append_tasks(groups, tasks.of(keys - full * share), 1);
+  append_tasks(groups, tasks.of(0), parts - full - 1);
 }
 
 /// FlashInfer's merge of split-KV partial results: `chunks` partials a row, runs of rows.

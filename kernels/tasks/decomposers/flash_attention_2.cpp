@@ -73,17 +73,17 @@ DenseTile dense_tile(int head_dim, bool is_causal, const GpuSpec& gpu) {
 /// sequence needs, and CTAs beyond a shorter one's end leave at once.
 void append_dense_head(const SliceRuns& runs, const AttentionTile& tile, const Attention& kernel,
                        bool is_causal, std::int64_t columns, TaskList& tasks) {
-  TaskList one;
+  const AttentionTasks cost(tile);
   for (const SliceRun& run : runs) {
-    one.clear();
     const std::int64_t used = ceil_div(run.slice.query_tokens, tile.rows);
-    for (std::int64_t t = 0; t < used; ++t) {
-      const std::int64_t end = std::min(run.slice.query_tokens, (t + 1) * tile.rows);
-      const KeySpan seen = visible_keys(run.slice, t * tile.rows, end, is_causal, kernel.window);
-      append_tasks(one, attention_task(tile, seen.size()), 1);
-    }
-    append_tasks(one, Task{}, columns - used);
-    append_list(tasks, one, run.count);
+    append_times(tasks, run.count, [&](TaskList& list) {
+      for (std::int64_t t = 0; t < used; ++t) {
+        const std::int64_t end = std::min(run.slice.query_tokens, (t + 1) * tile.rows);
+        const KeySpan seen = visible_keys(run.slice, t * tile.rows, end, is_causal, kernel.window);
+        append_tasks(list, cost.of(seen.size()), 1);
+      }
+      append_tasks(list, Task{}, columns - used);
+    });
   }
 }
 
@@ -223,29 +223,20 @@ Decomposition decompose_flash_attention_2(const Attention& kernel, const GpuSpec
                   .registers_per_thread = 255,
                   .shared_memory = Bytes((tile_q + 2.0 * tile_kv) * kernel.head_dim *
                                          activation_bytes(kernel.dtype))};
-  const AttentionTile tile = attention_tile(kernel, tile_q, tile_kv);
+  const AttentionTasks cost(attention_tile(kernel, tile_q, tile_kv));
   std::vector<MergeRun> merges;
-  TaskList one;
   launch.tasks.reserve(runs.size() + 16);  // and the tiles of a prompt
   for (const SliceRun& run : runs) {
     const SequenceSlice& slice = run.slice;
-    one.clear();
-    const std::int64_t tiles = ceil_div(slice.query_tokens * group, tile_q);
-    for (std::int64_t t = 0; t < tiles; ++t) {
-      const std::int64_t end = std::min(slice.query_tokens, ceil_div((t + 1) * tile_q, group));
-      const KeySpan seen =
-          visible_keys(slice, t * tile_q / group, end, kernel.causal, kernel.window);
-      if (splits == 1) {
-        append_tasks(one, attention_task(tile, seen.size()), 1);
-        continue;
+    append_times(launch.tasks, run.count, [&](TaskList& list) {
+      const std::int64_t tiles = ceil_div(slice.query_tokens * group, tile_q);
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        const std::int64_t end = std::min(slice.query_tokens, ceil_div((t + 1) * tile_q, group));
+        const KeySpan seen =
+            visible_keys(slice, t * tile_q / group, end, kernel.causal, kernel.window);
+        append_parts(list, cost, seen.size(), splits);
       }
-      const std::int64_t share = ceil_div(ceil_div(seen.size(), tile_kv), splits) * tile_kv;
-      for (std::int64_t s = 0; s < splits; ++s) {
-        const std::int64_t begin = seen.begin + s * share;
-        append_tasks(one, attention_task(tile, overlap(seen, {begin, begin + share})), 1);
-      }
-    }
-    append_list(launch.tasks, one, run.count);
+    });
     if (splits > 1) {
       merges.push_back({run.count * slice.query_tokens * kernel.query_heads, splits});
     }

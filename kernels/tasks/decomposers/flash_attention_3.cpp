@@ -134,18 +134,12 @@ class Fa3 {
         .registers_per_thread = 168,
         .shared_memory = Bytes((tile_.query + 4.0 * tile_.key) * kernel_.head_dim * size)};
     const AttentionTasks cost(attention_tile(kernel_, tile_.query, tile_.key));
-    TaskList one;
     launch.tasks.reserve(runs_.size());
     merges_.reserve(runs_.size());
     for (const SliceRun& run : runs_) {
       const std::int64_t parts = splits(run.slice);
-      if (run.count == 1) {
-        append_sequence(run.slice, parts, cost, launch.tasks);
-      } else {
-        one.clear();
-        append_sequence(run.slice, parts, cost, one);
-        append_list(launch.tasks, one, run.count);
-      }
+      append_times(launch.tasks, run.count,
+                   [&](TaskList& list) { append_sequence(run.slice, parts, cost, list); });
       merges_.push_back({run.count * run.slice.query_tokens * kernel_.query_heads, parts});
       is_split_ = is_split_ || parts > 1;
     }
@@ -160,17 +154,7 @@ class Fa3 {
           std::min(slice.query_tokens, ceil_div((t + 1) * tile_.query, group_));
       const KeySpan seen = visible_keys(slice, floor_div(t * tile_.query, group_), end,
                                         kernel_.causal, kernel_.window);
-      if (parts == 1) {
-        append_tasks(out, cost.of(seen.size()), 1);
-        continue;
-      }
-      // The first parts have a whole share, one has what is left, and the last may have nothing.
-      const std::int64_t share = ceil_div(cost.steps(seen.size()), parts) * tile_.key;
-      const std::int64_t whole = std::min(parts, share > 0 ? seen.size() / share : 0);
-      append_tasks(out, cost.of(share), whole);
-      if (whole == parts) continue;
-      append_tasks(out, cost.of(seen.size() - whole * share), 1);
-      append_tasks(out, cost.of(0), parts - whole - 1);
+      append_parts(out, cost, seen.size(), parts);
     }
   }
 

@@ -51,23 +51,17 @@ Launch triton_launch(const Attention& kernel, const SliceRuns& runs, const Trito
   launch.shape.registers_per_thread = triton_registers;
   launch.shape.shared_memory =
       Bytes(2.0 * static_cast<double>(plan.tile_kv) * kernel.head_dim * size);
-  const AttentionTile tile = attention_tile(kernel, plan.tile_q, plan.tile_kv);
-  TaskList one;
+  const AttentionTasks cost(attention_tile(kernel, plan.tile_q, plan.tile_kv));
   for (const SliceRun& run : runs) {
-    one.clear();
-    for (std::int64_t t = 0; t < ceil_div(run.slice.query_tokens * group, plan.tile_q); ++t) {
-      const std::int64_t end =
-          std::min(run.slice.query_tokens, ceil_div((t + 1) * plan.tile_q, group));
-      const KeySpan seen =
-          visible_keys(run.slice, t * plan.tile_q / group, end, kernel.causal, kernel.window);
-      const std::int64_t share =
-          ceil_div(ceil_div(seen.size(), plan.tile_kv), plan.splits) * plan.tile_kv;
-      for (std::int64_t s = 0; s < plan.splits; ++s) {
-        const std::int64_t begin = seen.begin + s * share;
-        append_tasks(one, attention_task(tile, overlap(seen, {begin, begin + share})), 1);
+    append_times(launch.tasks, run.count, [&](TaskList& list) {
+      for (std::int64_t t = 0; t < ceil_div(run.slice.query_tokens * group, plan.tile_q); ++t) {
+        const std::int64_t end =
+            std::min(run.slice.query_tokens, ceil_div((t + 1) * plan.tile_q, group));
+        const KeySpan seen =
+            visible_keys(run.slice, t * plan.tile_q / group, end, kernel.causal, kernel.window);
+        append_parts(list, cost, seen.size(), plan.splits);
       }
-    }
-    append_list(launch.tasks, one, run.count);
+    });
   }
   launch.shape.grid_x = launch.task_count() / launch.repeats;
   launch.shape.grid_y = launch.repeats;

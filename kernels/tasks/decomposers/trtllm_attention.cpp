@@ -59,17 +59,16 @@ Launch trtllm_launch(const Attention& kernel, std::string_view name, int tile_q)
 Launch trtllm_prefill(const Attention& kernel, const SliceRuns& runs, int tile_q) {
   Launch launch = trtllm_launch(kernel, "trtllm_context", tile_q);
   launch.repeats = kernel.query_heads;
-  const AttentionTile tile = attention_tile(kernel, tile_q, trtllm_tile_kv);
-  TaskList one;
+  const AttentionTasks cost(attention_tile(kernel, tile_q, trtllm_tile_kv));
   for (const SliceRun& run : runs) {
-    one.clear();
-    for (std::int64_t t = ceil_div(run.slice.query_tokens, tile_q); t-- > 0;) {
-      const std::int64_t begin = t * tile_q;
-      const std::int64_t end = std::min(run.slice.query_tokens, begin + tile_q);
-      const KeySpan seen = visible_keys(run.slice, begin, end, kernel.causal, kernel.window);
-      append_tasks(one, attention_task(tile, seen.size()), 1);
-    }
-    append_list(launch.tasks, one, run.count);
+    append_times(launch.tasks, run.count, [&](TaskList& list) {
+      for (std::int64_t t = ceil_div(run.slice.query_tokens, tile_q); t-- > 0;) {
+        const std::int64_t begin = t * tile_q;
+        const std::int64_t end = std::min(run.slice.query_tokens, begin + tile_q);
+        const KeySpan seen = visible_keys(run.slice, begin, end, kernel.causal, kernel.window);
+        append_tasks(list, cost.of(seen.size()), 1);
+      }
+    });
   }
   launch.shape.grid_x = launch.task_count();
   return launch;

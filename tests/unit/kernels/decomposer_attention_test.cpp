@@ -1,6 +1,10 @@
 // FlashAttention-2 and -3 as frameworks call them, the closed and Triton kernels, latent attention.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+
 #include "kernels/tasks/decomposition.hpp"
 #include "tests/unit/kernels/toy_gpu.hpp"
 
@@ -119,6 +123,83 @@ TEST(FlashAttention3, Fp8ScoresRunOnTheFp8Path) {
   auto kernel = attention(KernelSource::flash_attention_3, {{1024, 1024}});
   kernel.dtype = kernel.kv_dtype = DType::fp8;
   EXPECT_EQ(decompose(kernel, h200()).launches[0].tensor_dtype, DType::fp8);
+}
+
+std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// The fewest splits that fill the last wave to 0.85 of the best, all of them tried.
+std::int64_t splits_of_all(std::int64_t ctas, std::int64_t sms, std::int64_t blocks) {
+  if (static_cast<double>(ctas) >= 0.8 * static_cast<double>(sms) || blocks <= 4) return 1;
+  std::vector<double> fills;
+  for (std::int64_t splits = 1; splits <= std::min({std::int64_t{128}, sms, blocks}); ++splits) {
+    const double exact = static_cast<double>(ctas * splits) / static_cast<double>(sms);
+    fills.push_back(exact / std::ceil(exact));
+  }
+  const double enough = 0.85 * std::ranges::max(fills);
+  return std::ranges::find_if(fills, [&](double fill) { return fill >= enough; }) - fills.begin() +
+         1;
+}
+
+/// Keys of every task of one KV head with four query heads: part by part, tile by tile.
+std::vector<std::int64_t> keys_by_hand(const std::vector<SequenceSlice>& slices, int kv_heads,
+                                       std::int64_t sms) {
+  std::int64_t longest = 1, deepest = 1;
+  double total = 0;
+  for (const SequenceSlice& slice : slices) {
+    const std::int64_t tiles = over(slice.query_tokens * 4, 128);
+    const std::int64_t blocks = over(slice.context_tokens, 128);
+    longest = std::max(longest, tiles);
+    deepest = std::max(deepest, blocks);
+    total += static_cast<double>(tiles * blocks);
+  }
+  const std::int64_t bound = splits_of_all(kv_heads * longest, sms, deepest);
+  const auto share_sm = std::max<std::int64_t>(
+      1, std::llround(std::ceil(1.1 * total * kv_heads / static_cast<double>(sms))));
+  std::vector<std::int64_t> keys;
+  for (const SequenceSlice& slice : slices) {
+    const bool is_whole = bound == 1 || share_sm * 128 >= slice.context_tokens;
+    const std::int64_t parts =
+        is_whole ? 1 : std::min(over(over(slice.context_tokens, 128), share_sm), bound);
+    for (std::int64_t t = over(slice.query_tokens * 4, 128); t-- > 0;) {
+      const std::int64_t end = std::min(slice.query_tokens, (t + 1) * 32);
+      const std::int64_t seen = slice.context_tokens - slice.query_tokens + end;
+      const std::int64_t share = over(over(seen, 128), parts) * 128;
+      for (std::int64_t part = 0; part < parts; ++part)
+        keys.push_back(std::clamp<std::int64_t>(seen - part * share, 0, share));
+    }
+  }
+  return keys;
+}
+
+TEST(FlashAttention3, CutsUnequalBatchesAsTryingAllDoes) {
+  std::mt19937 random(7);
+  const auto draw = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  int cut = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<SequenceSlice> slices;
+    const std::int64_t depth = std::int64_t{1} << draw(5, 17);
+    for (std::int64_t left = draw(1, 12); left > 0; --left) {
+      const std::int64_t queries = draw(0, 4) == 0 ? draw(2, 600) : 1;
+      const SequenceSlice slice{queries, queries + draw(0, depth)};
+      slices.insert(slices.end(), static_cast<std::size_t>(draw(1, 2)), slice);
+    }
+    Attention kernel = attention(KernelSource::flash_attention_3, slices);
+    kernel.kv_heads = 1 << draw(0, 3);
+    kernel.query_heads = 4 * kernel.kv_heads;
+    kernel.page_tokens = 16;
+    const Decomposition result = decompose(kernel, h200());
+    std::vector<std::int64_t> found;
+    for (const TaskGroup& group : result.launches[0].tasks) {
+      const double keys = (group.task.bytes_loaded - 128 * 256) / 512;
+      EXPECT_EQ(group.task.tensor_ops, 2.0 * 128 * 128 * 256 * std::ceil(keys / 128));
+      found.insert(found.end(), static_cast<std::size_t>(group.count), std::llround(keys));
+    }
+    ASSERT_EQ(found, keys_by_hand(slices, kernel.kv_heads, h200().sm_count)) << "round " << round;
+    cut += result.plan->is_split ? 1 : 0;
+  }
+  EXPECT_GT(cut, 200);
 }
 
 // No implementation follows the real kernel of a closed source: each says what stands in.
