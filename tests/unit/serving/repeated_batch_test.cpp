@@ -21,10 +21,10 @@ class Pair {
  public:
   Pair(const std::string& scheduler, std::int64_t blocks, std::uint32_t seed)
       : random_(seed),
-        fast_(blocks, 4, {.batch_tokens_max = 64, .sequences_max = 12}, options(scheduler),
-              scheduler, true),
-        slow_(blocks, 4, {.batch_tokens_max = 64, .sequences_max = 12}, options(scheduler),
-              scheduler, true) {
+        fast_(blocks, 4, {.batch_tokens_max = 64, .sequences_max = 12, .adapters_max = 2},
+              options(scheduler), scheduler, true),
+        slow_(blocks, 4, {.batch_tokens_max = 64, .sequences_max = 12, .adapters_max = 2},
+              options(scheduler), scheduler, true) {
     batch_.lists_sequences = true;
     slow_.cache.tell(&listener_);
   }
@@ -57,6 +57,7 @@ class Pair {
     sequence.prompt_tokens = draw(1, 120);
     sequence.output_tokens = draw(1, 90);
     sequence.prefix_chunk_tokens = 8;
+    if (draw(0, 2) == 0) sequence.adapter = static_cast<std::uint32_t>(draw(0, 3));
     const std::int64_t chunks = (sequence.prompt_tokens + sequence.output_tokens - 1) / 8;
     sequence.prefix_hashes.append({talk, chunks / 2});
     sequence.prefix_hashes.append(
@@ -88,6 +89,9 @@ class Pair {
     EXPECT_EQ(batch_.shape.attention, slow_batch_.shape.attention);
     EXPECT_EQ(batch_.shape.tokens, slow_batch_.shape.tokens);
     EXPECT_EQ(batch_.shape.logit_rows, slow_batch_.shape.logit_rows);
+    EXPECT_EQ(batch_.shape.adapters, slow_batch_.shape.adapters);
+    EXPECT_EQ(batch_.shape.adapted_tokens, slow_batch_.shape.adapted_tokens);
+    EXPECT_EQ(batch_.adapters, slow_batch_.adapters);
     EXPECT_EQ(batch_.admissions, slow_batch_.admissions);
     ASSERT_EQ(batch_.entries.size(), slow_batch_.entries.size());
     for (std::size_t i = 0; i < batch_.entries.size(); ++i) {
