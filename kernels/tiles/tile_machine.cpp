@@ -19,7 +19,7 @@ namespace {
 /// Origami's numbers for a GPU architecture (ROCm/rocm-libraries, shared/origami, Hardware.hpp of
 /// 2025 and hardware.hpp of 2026). Rates in bytes a second.
 struct Preset {
-  std::string_view gpu, name;
+  std::string_view architecture, name;
   int dies;
   double l2_rate, mall_rate, dram_rate, mall_size, memory_clock;
   BandwidthCurve curve_2025, curve_2026;
@@ -34,7 +34,7 @@ constexpr double mib = 1024.0 * 1024.0;
 // The 2025 source has 0.008 a unit below 100 units on all parts; 2026's table differs by part.
 constexpr BandwidthCurve published_curve = {0, 0.008, 0, 100};
 constexpr auto presets = std::to_array<Preset>({
-    {"mi300x",
+    {"cdna3",
      "gfx942",
      8,
      17e12,
@@ -45,7 +45,7 @@ constexpr auto presets = std::to_array<Preset>({
      published_curve,
      {0, 0.015, 0}},
     // Memory clock: HBM3E at 8 Gbit/s a pin moves four bits a clock of 2 GHz.
-    {"mi350x",
+    {"cdna4",
      "gfx950",
      8,
      17e12,
@@ -58,7 +58,7 @@ constexpr auto presets = std::to_array<Preset>({
 });
 
 const Preset* find_preset(const GpuSpec& gpu) {
-  const auto found = std::ranges::find(presets, gpu.name, &Preset::gpu);
+  const auto found = std::ranges::find(presets, gpu.architecture, &Preset::architecture);
   return found == presets.end() ? nullptr : &*found;
 }
 

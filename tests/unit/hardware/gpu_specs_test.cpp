@@ -12,8 +12,8 @@ TEST(GpuSpecs, NamesAreTheStableOnesSorted) {
   EXPECT_THAT(gpu_names(),
               testing::ElementsAre("a100-pcie", "a100-sxm", "a40", "b200-sxm", "b300-sxm", "gb200",
                                    "gb300", "h100-sxm", "h20", "h200-sxm", "h800", "l20", "l4",
-                                   "l40", "l40s", "mi300x", "mi350x", "rtx-4090", "rtx-6000-ada",
-                                   "rtx-a6000", "rtx-pro-6000-server"));
+                                   "l40", "l40s", "mi300x", "mi325x", "mi350x", "mi355x",
+                                   "rtx-4090", "rtx-6000-ada", "rtx-a6000", "rtx-pro-6000-server"));
 }
 
 TEST(GpuSpecs, EachCarriesItsFileName) {
@@ -75,7 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
         Datasheet{"gb300", 2500, 5000, 165, 15000, 15000},
         Datasheet{"rtx-pro-6000-server", 467.8, 935.6, 935.6, 1871.2, 1871.2},
         Datasheet{"mi300x", 1307.4, 2614.9, 2614.9, 0, 0},
-        Datasheet{"mi350x", 2306.9, 4613.7, 4613.7, 0, 9227.5}),
+        Datasheet{"mi325x", 1307.4, 2614.9, 2614.9, 0, 0},
+        Datasheet{"mi350x", 2306.9, 4613.7, 4613.7, 0, 9227.5},
+        Datasheet{"mi355x", 2516.6, 5033.2, 5033.2, 0, 10066.3}),
     [](const testing::TestParamInfo<Datasheet>& instance) {
       std::string name = instance.param.name;
       std::erase(name, '-');

@@ -38,6 +38,12 @@ TEST(TileMachine, Mi300xRatesAreOrigamis) {
   EXPECT_EQ(machine.l2_size, 4 * 1024 * 1024);
 }
 
+TEST(TileMachine, SiblingsShareOrigamisArchitecture) {
+  EXPECT_EQ(tile_machine(load_gpu("mi325x", {}), DType::fp16).preset, "gfx942");
+  EXPECT_EQ(tile_machine(load_gpu("mi355x", {}), DType::fp16).preset, "gfx950");
+  EXPECT_EQ(tile_machine(load_gpu("h200-sxm", {}), DType::fp16).preset, "");
+}
+
 TEST(TileMachine, WithoutTheQuirkRatesAreOfTheComputeClock) {
   const TileMachine machine = tile_machine(load_gpu("mi300x", {}), DType::fp16);
   EXPECT_NEAR(machine.dram_rate, 4e12 / 2.1e9, 1e-9);

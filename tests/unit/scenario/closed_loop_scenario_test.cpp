@@ -122,7 +122,26 @@ TEST(ServerSettings, FormatsAreThoseOfTheCheckpoint) {
             "name = \"deepseek-r1\"\ndtype = \"nvfp4\"\nattention_dtype = \"bf16\"\n");
   EXPECT_EQ(model_of("Qwen/Qwen3-235B-A22B", "bfloat16", "int4_wo"),
             "name = \"qwen3-235b-a22b\"\ndtype = \"bf16\"\nexpert_dtype = \"w4a16\"\n");
+  EXPECT_EQ(model_of("moonshotai/Kimi-K2.5", "fp8", "fp8"), "name = \"kimi-k2.5\"\n")
+      << "published in 4 bits";
+  EXPECT_EQ(model_of("moonshotai/Kimi-K2.5", "nvfp4", "nvfp4"),
+            "name = \"kimi-k2.5\"\ndtype = \"nvfp4\"\nattention_dtype = \"bf16\"\n")
+      << "as nvidia/Kimi-K2.5-NVFP4";
   EXPECT_THROW((void)model_of("Qwen/Qwen3-32B", "int3", ""), ConfigError);
+}
+
+TEST(ServerSettings, FourBitsAreThoseThatTheGpuMultiplies) {
+  ClosedLoopPoint point = a_point();
+  point.model = "deepseek-ai/DeepSeek-R1";
+  point.gemm_format = point.moe_format = "fp4";
+  const auto is_served_in = [&point](const std::string& system, const std::string& format) {
+    point.system = system;
+    const std::string model = table_of(ServerSettings(), point, "model");
+    return model.find("\ndtype = \"" + format + "\"\nattention_dtype = \"bf16\"") != model.npos;
+  };
+  EXPECT_TRUE(is_served_in("b200_sxm", "nvfp4"));
+  EXPECT_TRUE(is_served_in("mi355x", "mxfp4")) << "no path for nvfp4";
+  EXPECT_TRUE(is_served_in("h200_sxm", "nvfp4")) << "neither: weights alone, as published";
 }
 
 TEST(ServerSettings, TheCacheFollowsCheckpointsOfModelOpt) {
