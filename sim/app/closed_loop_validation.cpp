@@ -10,6 +10,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
@@ -77,8 +78,35 @@ PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings
   return report;
 }
 
-Report simulate_point(Value scenario, const std::vector<std::string>& overrides) {
-  apply_changes(scenario, parse_changes(overrides));
+Value scenario_of(const ClosedLoopPoint& point, const ServerSettings& servers,
+                  const ClosedLoopOptions& options) {
+  Value scenario = servers.scenario(point);
+  apply_changes(scenario, parse_changes(options.overrides));
+  return scenario;
+}
+
+/// The scenario of one point, as a file that `simulate` takes.
+int print_scenario(const ClosedLoopPoints& loaded, const ServerSettings& servers,
+                   const ClosedLoopOptions& options) {
+  const std::string& id = options.scenario_of;
+  const auto found = std::ranges::find(loaded.points, id, &ClosedLoopPoint::id);
+  if (found != loaded.points.end()) {
+    show_data(to_toml(scenario_of(*found, servers, options)));
+    return 0;
+  }
+  const auto left_out = std::ranges::find(loaded.left_out, id, &RowLeftOut::id);
+  if (left_out != loaded.left_out.end()) {
+    throw ConfigError(left_out->position, fmt::format("{} is excluded: {}", id, left_out->reason));
+  }
+  std::vector<std::string_view> ids;
+  for (const ClosedLoopPoint& point : loaded.points) ids.push_back(point.id);
+  const std::string_view near = nearest_name(id, ids);
+  throw ConfigError({"--scenario-of"},
+                    fmt::format("no point is called '{}'{} (--json prints every point's id)", id,
+                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+}
+
+Report simulate_point(const Value& scenario) {
   Report report = run_with_intervals(read_scenario(scenario, {".", false}));
   if (report.requests.completed < report.requests.arrived) {
     throw std::runtime_error("requests failed: the model's context or the KV cache is too small");
@@ -120,7 +148,7 @@ bool simulate_points(const ClosedLoopOptions& options, const std::vector<ClosedL
   const auto job = [&](std::size_t i) -> std::function<Report()> {
     ++started;
     tell();
-    return [&, i] { return simulate_point(servers.scenario(points[i]), options.overrides); };
+    return [&, i] { return simulate_point(scenario_of(points[i], servers, options)); };
   };
   return run_all(jobs, points.size(), job, [&](const Finished<Report>& over) {
     take(over.outcome, points[over.ticket].is_median, report.points[over.ticket]);
@@ -149,6 +177,7 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
   const ServerSettings servers(
       options.servers.empty() ? public_server_rules() : load_server_rules(options.servers),
       {options.model, options.cluster});
+  if (!options.scenario_of.empty()) return print_scenario(loaded, servers, options);
   PointReport report = measured_report(loaded, servers);
   if (!simulate_points(options, loaded.points, servers, report)) return status_interrupted;
   if (!options.report_path.empty())

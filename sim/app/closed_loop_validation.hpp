@@ -16,6 +16,7 @@ struct ClosedLoopOptions {
   std::vector<std::string> overrides;  // of every scenario
   std::size_t jobs = 0;                // at once; 0 = one for each processor
   std::size_t worst = 10;              // points to list
+  std::string scenario_of;             // a point's id: print its scenario alone; "" = simulate all
   bool json = false;
   bool quiet = false;       // neither tables nor progress
   std::string report_path;  // HTML; "" = none

@@ -134,6 +134,10 @@ void add_validate(CLI::App& program, Action& chosen) {
       ->check(CLI::NonNegativeNumber)
       ->needs(table);
   command
+      ->add_option("--scenario-of", options->closed_loop.scenario_of,
+                   "Print the scenario of the point with this id instead, for foretoken simulate")
+      ->needs(table);
+  command
       ->add_option("--jobs", options->closed_loop.jobs,
                    "Parallel simulations (default: one per CPU)")
       ->check(above_zero())

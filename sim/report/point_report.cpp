@@ -79,7 +79,11 @@ std::string worst_text(const PointReport& report, std::size_t worst,
     return std::abs(point->tpot_error());
   });
   points.resize(std::min(points.size(), worst));
-  return point_columns(points).terminal("").text(layout);
+  std::string text = point_columns(points).terminal("").text(layout);
+  if (!points.empty()) {
+    text += "  the first as a scenario: --scenario-of " + points.front()->id + "\n";
+  }
+  return text;
 }
 
 /// All points of a part together.
