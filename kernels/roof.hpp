@@ -25,10 +25,11 @@ struct Roof {
 Roof roof_of(const Kernel& kernel, const GpuSpec& gpu, bool is_cold = true,
              const RoofShares& shares = {});
 
-/// No launch takes less: roof_of at full rates where all that starts or ends in memory is cold. Of
-/// a warm launch only what exceeds the L2 must pass through DRAM. Cold: as the kernel says; kernels
-/// that cannot say are. Never throws for what the GPU lacks: a format without a path is unpacked to
-/// the activations', a resource without a rate does not count.
+/// No launch takes less: roof_of at full rates (or at the share of the tensor peak that its source
+/// is measured to reach at most) where all that starts or ends in memory is cold. Of a warm launch
+/// only what exceeds the L2 must pass through DRAM. Cold: as the kernel says; kernels that cannot
+/// say are. Never throws for what the GPU lacks: a format without a path is unpacked to the
+/// activations', a resource without a rate does not count.
 Roof least_time(const Kernel& kernel, const GpuSpec& gpu);
 
 /// `prediction` of that kernel, raised to least_time where it is below.

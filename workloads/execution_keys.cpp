@@ -15,6 +15,14 @@ const Keys<ExecutionSettings>& execution_keys() {
        {.allowed = "automatic, triton, cutlass, deep_gemm, trtllm, marlin", .quiet = true},
        "Kernels for mixtures of experts. automatic: what the framework would choose for the GPU "
        "and the weights' format."},
+      {"block_kernels",
+       &S::block_kernels,
+       {.allowed = "automatic, trtllm", .quiet = true},
+       "Kernels of dense matrix products in fp8_block on datacentre Blackwell. automatic: "
+       "DeepGEMM. "
+       "trtllm: TensorRT-LLM's as FlashInfer ships them (SGLang's --fp8-gemm-backend "
+       "flashinfer_trtllm, or SGL_ENABLE_JIT_DEEPGEMM=false): as fast with few tokens, a tenth of "
+       "the tensor peak at most with many."},
       {"sampling",
        &S::sampling,
        {},

@@ -6,7 +6,8 @@
 
 namespace foretoken {
 
-/// framework, expert_kernels, sampling, fused_all_reduce, shared_experts_beside, overlap.
+/// framework, expert_kernels, block_kernels, sampling, fused_all_reduce, shared_experts_beside,
+/// overlap.
 const Keys<ExecutionSettings>& execution_keys();
 
 }  // namespace foretoken

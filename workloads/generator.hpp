@@ -54,7 +54,8 @@ struct ExecutionSettings {
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
   KernelSource expert_kernels =
-      KernelSource::automatic;  // automatic: what the framework would take
+      KernelSource::automatic;                           // automatic: what the framework would take
+  KernelSource block_kernels = KernelSource::automatic;  // of products in fp8_block
 
   /// Parts of a step's batch that overlap; 1 = it runs whole.
   [[nodiscard]] int batch_parts(const ParallelLayout& layout) const {

@@ -311,12 +311,12 @@ void StageProgram::Builder::add_linear(const Operator& op, int calls) {
   const LinearShape shape = shape_per_rank(op, model_, layout_);
   const bool is_head = op.shard == Shard::vocabulary;
   const Rows rows = is_head ? Rows::logits : rows_of(op);
-  add(op.role,
-      Gemm{.n = shape.out_features,
-           .k = shape.in_features,
-           .dtype = format_of(op.part, settings_.formats()),
-           .implementation = settings_.implementation},
-      calls, rows);
+  Gemm product{.n = shape.out_features,
+               .k = shape.in_features,
+               .dtype = format_of(op.part, settings_.formats()),
+               .implementation = settings_.implementation};
+  if (product.dtype == DType::fp8_block) product.implementation.source = settings_.block_kernels;
+  add(op.role, product, calls, rows);
   add_adapters(op, shape, calls);
   if (is_head) {
     add_collective("logits_all_gather", CollectiveOp::all_gather,

@@ -36,6 +36,7 @@ std::span<const DecomposerEntry<Gemm>> gemm_decomposers() {
       {KernelSource::cublas, decompose_cublas},
       {KernelSource::cutlass, decompose_cutlass_gemm},
       {KernelSource::deep_gemm, decompose_deep_gemm},
+      {KernelSource::trtllm, decompose_deep_gemm},  // its tiles are not published
       {KernelSource::cute_dsl, decompose_cute_dsl_gemm},
       {KernelSource::marlin, decompose_marlin_gemm},
       {KernelSource::triton, decompose_triton_gemm},

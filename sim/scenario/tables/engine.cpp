@@ -131,15 +131,21 @@ void check_memory_keys(TableReader& table, Scenario& scenario) {
                "is \"swap\", which needs host memory: set host_kv, such as host_kv = \"16 GiB\"");
 }
 
-/// Kernels that can run mixtures of experts.
-void expect_expert_kernels(TableReader& table, const Scenario& scenario) {
+/// Kernels that can run mixtures of experts, and products in fp8_block.
+void expect_kernels(TableReader& table, const Scenario& scenario) {
   using enum KernelSource;
-  constexpr std::array known = {automatic, triton, cutlass, deep_gemm, trtllm, marlin};
-  const KernelSource chosen = scenario.execution.expert_kernels;
-  table.expect("expert_kernels", std::ranges::find(known, chosen) != known.end(),
-               fmt::format("is \"{}\", which is not an expert kernel; name one of automatic, "
-                           "triton, cutlass, deep_gemm, trtllm, marlin",
-                           enum_name(chosen)));
+  const auto expect_among = [&table](const char* key, KernelSource chosen, const char* noun,
+                                     std::initializer_list<KernelSource> known) {
+    std::vector<std::string_view> names;
+    for (const KernelSource source : known) names.push_back(enum_name(source));
+    table.expect(key, std::ranges::find(known, chosen) != known.end(),
+                 fmt::format("is \"{}\", which is not {}; name one of {}", enum_name(chosen), noun,
+                             fmt::join(names, ", ")));
+  };
+  expect_among("expert_kernels", scenario.execution.expert_kernels, "an expert kernel",
+               {automatic, triton, cutlass, deep_gemm, trtllm, marlin});
+  expect_among("block_kernels", scenario.execution.block_kernels, "a kernel for fp8_block",
+               {automatic, trtllm});
 }
 
 /// [engine.kv_store], a table within.
@@ -172,7 +178,7 @@ void read_kv_store(TableReader& engine, Scenario& scenario) {
 }
 
 void check_execution(TableReader& table, const Scenario& scenario) {
-  expect_expert_kernels(table, scenario);
+  expect_kernels(table, scenario);
   table.expect(
       "overlap",
       scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,

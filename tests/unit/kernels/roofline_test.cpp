@@ -203,5 +203,23 @@ TEST(LeastTime, OfAnEmbeddingLeavesWhatTheL2MayHold) {
             (large - gpu.l2_size) / gpu.dram_bandwidth);
 }
 
+/// 826 and 1,633 us for 1,024 and 2,048 rows were measured (sgl-project/sglang#13528).
+TEST(LeastTime, OfFlashInfersBlockProductsIsATenthOfTheTensorPeak) {
+  const GpuSpec gpu = load_gpu("b200-sxm", {});
+  const auto least_us = [&gpu](std::int64_t rows, KernelSource source) {
+    const Gemm product{.m = rows,
+                       .n = 24'576,
+                       .k = 7168,
+                       .dtype = DType::fp8_block,
+                       .implementation = {Framework::sglang, source}};
+    return 1e6 * least_time(product, gpu).time.value();
+  };
+  EXPECT_NEAR(least_us(1024, KernelSource::trtllm), 802, 1);  // 360.8 GFLOP at 450 TFLOP/s
+  EXPECT_NEAR(least_us(2048, KernelSource::trtllm), 1603, 1);
+  EXPECT_NEAR(least_us(1024, KernelSource::deep_gemm), 80.2, 0.1);
+  EXPECT_EQ(least_us(8, KernelSource::trtllm), least_us(8, KernelSource::deep_gemm))
+      << "weights from memory";
+}
+
 }  // namespace
 }  // namespace foretoken::roofline_test

@@ -138,6 +138,17 @@ TEST(Generate, ExpertKernelsCanBeNamed) {
             KernelSource::automatic);
 }
 
+TEST(Generate, BlockKernelsAreOfProductsInThatFormat) {
+  ExecutionSettings settings{.block_kernels = KernelSource::trtllm};
+  settings.set_formats(DType::fp8_block);
+  const KernelSequence sequence = generate(model("mixtral-8x7b"), {}, settings, batch_of_100(), 0);
+  const auto source_of = [&sequence](std::string_view role) {
+    return std::get<Gemm>(find(sequence, role).kernel).implementation.source;
+  };
+  EXPECT_EQ(source_of("qkv_proj"), KernelSource::trtllm);
+  EXPECT_EQ(source_of("lm_head"), KernelSource::automatic) << "in 16 bits";
+}
+
 TEST(Generate, DenseModelOnTwoRanks) {
   const KernelSequence sequence =
       generate(model("llama-3.1-8b"), {.tensor = 2}, {}, batch_of_100(), 0);
