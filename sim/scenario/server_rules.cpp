@@ -14,6 +14,13 @@ std::span<const EmbeddedFile> embedded_server_rules();
 
 namespace {
 
+/// What the launch line says of tensor parallelism: SGLang's and TensorRT-LLM's counts the ranks of
+/// attention that share a copy of the experts, vLLM's does not.
+int launched_tensor(const ClosedLoopPoint& point) {
+  const MeasuredLayout& layout = point.layout;
+  return point.engine == "vllm" ? layout.tensor : layout.tensor * layout.attention_ranks;
+}
+
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::ranges::find(names, name) != names.end();
 }
@@ -97,7 +104,7 @@ bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
          expert_parallel.value_or(is_spread) == is_spread && is_among(systems, point.system) &&
          disaggregated.value_or(is_apart) == is_apart &&
          prefill_attention_ranks.value_or(has_prefill_ranks) == has_prefill_ranks &&
-         is_among(formats, point.gemm_format) && point.layout.tensor >= tensor_at_least &&
+         is_among(formats, point.gemm_format) && launched_tensor(point) >= tensor_at_least &&
          begins_with_any(sources, point.source) && begins_with_any(versions, point.version) &&
          begins_with_any(days, point.day) && is_among(engines, point.engine) &&
          is_among(models, model) && point.users >= users_at_least &&
@@ -106,7 +113,7 @@ bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
          point.prompt_tokens >= prompt_at_least &&
          (prompt_below == 0 || point.prompt_tokens < prompt_below) &&
          (output_below == 0 || point.output_tokens < output_below) &&
-         (tensor_below == 0 || point.layout.tensor < tensor_below);
+         (tensor_below == 0 || launched_tensor(point) < tensor_below);
 }
 
 ServerRules read_server_rules(const Value& root) {

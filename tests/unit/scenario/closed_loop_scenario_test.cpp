@@ -130,6 +130,21 @@ TEST(ServerSettings, FormatsAreThoseOfTheCheckpoint) {
   EXPECT_THROW((void)model_of("Qwen/Qwen3-32B", "int3", ""), ConfigError);
 }
 
+TEST(ServerSettings, TensorRanksAreThoseOfTheLaunchLine) {
+  const ServerSettings servers = settings_of(
+      "[[rule]]\nabout = \"a\"\nwhere = { tensor_below = 8 }\n"
+      "[rule.engine]\nsequences_max = 32\n");
+  ClosedLoopPoint point = a_point();
+  point.layout = {.tensor = 1, .attention_ranks = 8};
+  const auto holds = [&](const std::string& engine) {
+    point.engine = engine;
+    return table_of(servers, point, "engine").find("sequences_max = 32") != std::string::npos;
+  };
+  EXPECT_FALSE(holds("sglang")) << "--tp 8 --dp 8 --enable-dp-attention";
+  EXPECT_FALSE(holds("trtllm")) << "tp_size 8, enable_attention_dp";
+  EXPECT_TRUE(holds("vllm")) << "-tp 1 -dp 8";
+}
+
 TEST(ServerSettings, FourBitsAreThoseThatTheGpuMultiplies) {
   ClosedLoopPoint point = a_point();
   point.model = "deepseek-ai/DeepSeek-R1";
