@@ -62,9 +62,9 @@ Vertex add_index(GraphBuilder& graph, const Transformer& model, const AttentionS
   return graph.add(indexer, {queries_of, graph.add(norm, {keys})});
 }
 
-/// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) is part of
-/// the attention kernel for prompts; decodes pass it head by head, queries before attention and
-/// results behind it.
+/// Latent attention as vLLM runs it. The up-projection of keys and values (kv_b_proj) belongs to
+/// attention for prompts (its launch, where it has one, is the stage builder's); decodes pass it
+/// head by head, queries before attention and results behind it.
 Vertex add_latent_attention(GraphBuilder& graph, const Transformer& model,
                             const AttentionShape& shape, Vertex input) {
   const MlaConfig& mla = *model.mla;

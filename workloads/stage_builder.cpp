@@ -240,6 +240,7 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
                      .implementation = settings_.implementation};
   };
   if (layout_.prefill_context > 1) add_prompt_gather(own, calls);
+  if (model_.mla) add_latent_expansion(own, calls);
   const int parts = layout_.decode_context;
   if (parts == 1) {
     add(op.role, kernel_of(own.query_heads), calls);
@@ -252,6 +253,18 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
   add(op.role, kernel_of(own.query_heads * parts), calls, Rows::decodes);
   steps_.back().call.context_parts = parts;
   add_context_merge(own, calls);
+}
+
+/// Keys and values of prompts, made from their latents. In vLLM the call that prices attention does
+/// it (and its tables were measured so); TensorRT-LLM and SGLang launch a product before theirs.
+void StageProgram::Builder::add_latent_expansion(const AttentionShape& own, int calls) {
+  const Framework framework = settings_.implementation.framework;
+  if (framework != Framework::trtllm && framework != Framework::sglang) return;
+  const MlaConfig& mla = *model_.mla;
+  add("kv_b_proj",
+      product(std::int64_t{own.query_heads} * (mla.nope_dim + mla.value_dim), mla.kv_rank,
+              settings_.formats().attention),
+      calls, layout_.prefill_context > 1 ? Rows::gathered : Rows::prompts);
 }
 
 /// Sparse attention works on the latent for prompts as well (vLLM's FlashMLA-sparse).
@@ -307,16 +320,19 @@ bool StageProgram::Builder::follows_sum() const {
   return layout_.tensor > 1 && !shares_attention() && !model_.post_norms;
 }
 
+Gemm StageProgram::Builder::product(std::int64_t n, std::int64_t k, DType format) const {
+  Gemm gemm{.n = n, .k = k, .dtype = format, .implementation = settings_.implementation};
+  if (format == DType::fp8_block) gemm.implementation.source = settings_.block_kernels;
+  return gemm;
+}
+
 void StageProgram::Builder::add_linear(const Operator& op, int calls) {
   const LinearShape shape = shape_per_rank(op, model_, layout_);
   const bool is_head = op.shard == Shard::vocabulary;
   const Rows rows = is_head ? Rows::logits : rows_of(op);
-  Gemm product{.n = shape.out_features,
-               .k = shape.in_features,
-               .dtype = format_of(op.part, settings_.formats()),
-               .implementation = settings_.implementation};
-  if (product.dtype == DType::fp8_block) product.implementation.source = settings_.block_kernels;
-  add(op.role, product, calls, rows);
+  add(op.role,
+      product(shape.out_features, shape.in_features, format_of(op.part, settings_.formats())),
+      calls, rows);
   add_adapters(op, shape, calls);
   if (is_head) {
     add_collective("logits_all_gather", CollectiveOp::all_gather,

@@ -241,6 +241,10 @@ Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) co
     batched->m = load.decode.query_tokens;
     return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
   }
+  if (auto* product = std::get_if<Gemm>(&kernel)) {  // over the tokens of prompts
+    product->m = load.prefill.query_tokens;
+    return product->m == 0 ? Prediction() : predictor_.predict(kernel);
+  }
   if (is_launched_apart(kernel) && load.prefill.sequences > 0 && load.decode.sequences > 0) {
     Prediction sum = price_slot(kernel, load.of(LoadPart::prefill));
     const Prediction decode = price_slot(kernel, load.of(LoadPart::decode));

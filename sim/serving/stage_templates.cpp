@@ -49,7 +49,9 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
       continue;
     }
     if (follows_load(call)) {
-      if (!std::holds_alternative<BatchedGemm>(call.kernel)) made.attention_launches += call.calls;
+      const bool is_product = std::holds_alternative<BatchedGemm>(call.kernel) ||
+                              std::holds_alternative<Gemm>(call.kernel);
+      if (!is_product) made.attention_launches += call.calls;
       if (made.course) made.course->add_slot(number, slots.size());
       slots.push_back(call);
       continue;

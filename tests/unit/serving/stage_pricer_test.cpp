@@ -365,17 +365,22 @@ TEST_F(DataParallelPricerTest, OverlapOnSharedLinksStretchesWithThem) {
   EXPECT_NEAR(price.overlap->shared_time() / transfers, 1.0, 1e-12);
 }
 
-// Latent attention: two batches of as many tokens, one with decodes and one without, share
-// everything but what follows the load.
+// Latent attention: batches of as many tokens, with decodes, prompts or both, share everything but
+// what follows the load. SGLang expands prompts by a product of its own.
 TEST_F(StagePricerTest, UpProjectionsFollowTheDecodesOfEachStep) {
   model = load_model("deepseek-v2-lite", {});
-  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
-  BatchShape prompt = batch(8, 8);
-  BatchShape decodes = prompt;
+  const BatchShape prompt = batch(8, 8);
+  BatchShape decodes = prompt, both = prompt;
   decodes.attention = AttentionLoad::exact(std::vector<SequenceSlice>(8, {1, 100}));
-  decodes.attention.sequences.clear();
-  for (const BatchShape& shape : {prompt, decodes, prompt}) {
-    EXPECT_NEAR(pricer.price(shape).time / plain_sum({}, shape, GroupLinks{}), 1.0, 1e-12);
+  both.attention = AttentionLoad::exact({{5, 5}, {1, 100}, {1, 100}, {1, 100}});
+  for (BatchShape* shape : {&decodes, &both}) shape->attention.sequences.clear();
+  for (const Framework framework : {Framework::vllm, Framework::sglang}) {
+    execution.implementation.framework = framework;
+    StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+    for (const BatchShape& shape : {prompt, decodes, both, prompt}) {
+      EXPECT_NEAR(pricer.price(shape).time / plain_sum({}, shape, GroupLinks{}), 1.0, 1e-12)
+          << enum_name(framework);
+    }
   }
 }
 
