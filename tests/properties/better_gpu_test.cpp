@@ -104,8 +104,9 @@ TEST_P(BetterGpu, NeverCostsMore) {
         const double factor = draw.one_of({1.1, 1.5, 2.0, 4.0});
         knob.turn(better, factor);
         ASSERT_LE(price(kernel, better), before * 1.01)
-            << kernel_name(kernel) << " on " << gpu.name << " with " << knob.name << " x " << factor
-            << ", seed " << GetParam() << ", GPU " << i << ", kernel " << j;
+            << kernel_name(kernel) << " on " << gpu.name << ' ' << gpu.architecture << " with "
+            << knob.name << " x " << factor << ", seed " << GetParam() << ", GPU " << i
+            << ", kernel " << j;
         ++compared;
       }
     }
