@@ -9,7 +9,6 @@
 #include "workloads/execution_keys.hpp"
 
 namespace foretoken {
-
 namespace {
 
 /// Of a node's memory, what "auto" gives to KV blocks; the rest is for the system, the page cache
@@ -132,20 +131,16 @@ void check_memory_keys(TableReader& table, Scenario& scenario) {
 }
 
 /// Kernels that can run mixtures of experts, and products in fp8_block.
-void expect_kernels(TableReader& table, const Scenario& scenario) {
+void expect_kernels(TableReader& table, const ExecutionSettings& execution) {
   using enum KernelSource;
-  const auto expect_among = [&table](const char* key, KernelSource chosen, const char* noun,
-                                     std::initializer_list<KernelSource> known) {
-    std::vector<std::string_view> names;
-    for (const KernelSource source : known) names.push_back(enum_name(source));
-    table.expect(key, std::ranges::find(known, chosen) != known.end(),
-                 fmt::format("is \"{}\", which is not {}; name one of {}", enum_name(chosen), noun,
-                             fmt::join(names, ", ")));
+  const auto expect_among = [&](const char* key, KernelSource chosen, const auto&... known) {
+    table.expect(key, ((chosen == known) || ...),
+                 fmt::format("is \"{}\"; name one of {}", enum_name(chosen),
+                             fmt::join(std::array{enum_name(known)...}, ", ")));
   };
-  expect_among("expert_kernels", scenario.execution.expert_kernels, "an expert kernel",
-               {automatic, triton, cutlass, deep_gemm, trtllm, marlin});
-  expect_among("block_kernels", scenario.execution.block_kernels, "a kernel for fp8_block",
-               {automatic, trtllm});
+  expect_among("expert_kernels", execution.expert_kernels, automatic, triton, cutlass, deep_gemm,
+               trtllm, marlin);
+  expect_among("block_kernels", execution.block_kernels, automatic, trtllm);
 }
 
 /// [engine.kv_store], a table within.
@@ -178,7 +173,7 @@ void read_kv_store(TableReader& engine, Scenario& scenario) {
 }
 
 void check_execution(TableReader& table, const Scenario& scenario) {
-  expect_kernels(table, scenario);
+  expect_kernels(table, scenario.execution);
   table.expect(
       "overlap",
       scenario.execution.overlap == Overlap::none || scenario.deployment.layout.stage_ranks() > 1,
