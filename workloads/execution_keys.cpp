@@ -19,8 +19,7 @@ const Keys<ExecutionSettings>& execution_keys() {
        &S::block_kernels,
        {.allowed = "automatic, trtllm", .quiet = true},
        "Kernels of dense matrix products in fp8_block on datacentre Blackwell. automatic: "
-       "DeepGEMM. "
-       "trtllm: TensorRT-LLM's as FlashInfer ships them (SGLang's --fp8-gemm-backend "
+       "DeepGEMM. trtllm: TensorRT-LLM's as FlashInfer ships them (SGLang's --fp8-gemm-backend "
        "flashinfer_trtllm, or SGL_ENABLE_JIT_DEEPGEMM=false): as fast with few tokens, a tenth of "
        "the tensor peak at most with many."},
       {"sampling",

@@ -39,6 +39,7 @@ class StageProgram::Builder {
   void add_rope(const Operator& op, int calls);
   void add_kv_write(const Operator& op, int calls);
   void add_attention(const Operator& op, int calls);
+  void add_latent_expansion(const AttentionShape& own, int calls);
   void add_head_projection(const Operator& op, int calls);
   // stage_builder_hybrid.cpp
   /// Attention to chosen or compressed keys.
@@ -50,13 +51,13 @@ class StageProgram::Builder {
   // stage_builder_context.cpp
   [[nodiscard]] Rows context_rows() const;
   /// Keys and values of prompts, to all groups that share these.
-  void add_latent_expansion(const AttentionShape& own, int calls);
   void add_prompt_gather(const AttentionShape& own, int calls);
   void add_query_gather(const AttentionShape& own, int calls);
   void add_context_merge(const AttentionShape& own, int calls);
   /// Of the ranks that share contexts.
   void add_context_collective(std::string_view role, CollectiveOp op, double bytes_per_row,
                               int calls);
+  /// By the kernels that settings choose for the format.
   [[nodiscard]] Gemm product(std::int64_t n, std::int64_t k, DType format) const;
   void add_linear(const Operator& op, int calls);
   /// What adapters add to a product of that shape.
