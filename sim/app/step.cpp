@@ -135,6 +135,8 @@ void add_step(CLI::App& program, Action& chosen) {
                              setting->check_name("--adapters");
     if (!is_of_batch) scenario->excludes(setting);
   }
+  command->add_option("--pool", options->pool, "Pool of the scenario, such as prefill or decode")
+      ->needs(scenario);
   command
       ->add_option("--set", options->overrides,
                    "Override a key of the scenario: table.key=value; repeatable")

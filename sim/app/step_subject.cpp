@@ -1,6 +1,7 @@
 #include "sim/app/step_subject.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "kernels/communication/engine_all_reduce.hpp"
 #include "kernels/estimators/in_step_predictor.hpp"
 #include "sim/app/model_warnings.hpp"
+#include "sim/base/nearest_name.hpp"
 #include "sim/prices/scenario_prices.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/engine_choices.hpp"
@@ -154,8 +156,26 @@ StepSubject subject_of_options(const StepOptions& options) {
   return subject;
 }
 
+/// A scenario with pools has a layout and an engine for each: a step is one of theirs.
+const Scenario& of_pool(const Scenario& scenario, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const PoolSpec& pool : scenario.pools) {
+    if (pool.name == name) return pool.scenario;
+    known.push_back(pool.name);
+  }
+  if (known.empty() && name.empty()) return scenario;
+  if (known.empty()) throw ConfigError({"--pool"}, "the scenario has no pools; omit it");
+  if (name.empty()) {
+    throw ConfigError(
+        {"--scenario"},
+        fmt::format("the scenario has pools; name one with --pool: {}", fmt::join(known, ", ")));
+  }
+  throw ConfigError({"--pool"}, unknown_name_message("pool", name, known));
+}
+
 StepSubject subject_of_scenario(const StepOptions& options) {
-  const Scenario scenario = load_scenario(options.scenario, parse_changes(options.overrides));
+  const Scenario whole = load_scenario(options.scenario, parse_changes(options.overrides));
+  const Scenario& scenario = of_pool(whole, options.pool);
   StepSubject subject{scenario.model_name,
                       scenario.model,
                       scenario.deployment.layout,

@@ -21,8 +21,8 @@ struct StepOptions {
   std::string model, gpu, cluster, prefill, decode, predictor = "synperf";
   std::string dtype, expert_dtype, kv_dtype, routing = std::string(usual_routing),
                                              framework = "vllm", sampling = "greedy";
-  std::string scenario, communication = "model", fallback = "none", all_reduce = "auto",
-                        expert_exchange = "auto";
+  std::string scenario, pool, communication = "model", fallback = "none", all_reduce = "auto",
+                              expert_exchange = "auto";
   std::vector<std::string> overrides;
   std::string speculate, draft_model;
   int drafts = 0, draft_tensor = 0;

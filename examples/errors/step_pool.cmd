@@ -1,0 +1,1 @@
+step --scenario examples/disaggregated.toml --decode 64x1024
