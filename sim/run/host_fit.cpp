@@ -117,10 +117,9 @@ Eigen::VectorXd best_change(const Eigen::MatrixXd& slopes, const Eigen::VectorXd
   for (bool again = true; again && !free.empty();) {
     again = false;
     const Eigen::MatrixXd columns = columns_of(slopes, free);
-    Eigen::MatrixXd squares = columns.transpose() * columns;
+    Eigen::MatrixXd squares = squares_of(columns);
     squares.diagonal() *= 1 + damping;
-    const Eigen::VectorXd part =
-        squares.completeOrthogonalDecomposition().solve(-columns.transpose() * left);
+    const Eigen::VectorXd part = squares.ldlt().solve(-columns.transpose() * left);
     for (std::size_t i = 0; i < free.size(); ++i) {
       const Eigen::Index at = free[i];
       if (at + 1 == x.size() || x[at] + part[static_cast<Eigen::Index>(i)] >= 0) continue;

@@ -34,12 +34,20 @@ Eigen::MatrixXd columns_of(const Eigen::MatrixXd& slopes, const std::vector<Eige
   return columns;
 }
 
+Eigen::MatrixXd squares_of(const Eigen::MatrixXd& columns) {
+  return columns.transpose().lazyProduct(columns);
+}
+
 Eigen::VectorXd deviations_of(const Eigen::MatrixXd& slopes,
                               const std::vector<Eigen::Index>& chosen) {
-  const Eigen::MatrixXd columns = columns_of(slopes, chosen);
-  const Eigen::MatrixXd squares = columns.transpose() * columns;
-  const Eigen::MatrixXd spread = squares.completeOrthogonalDecomposition().pseudoInverse();
-  return spread.diagonal().cwiseMax(0.0).cwiseSqrt();
+  const Eigen::LDLT<Eigen::MatrixXd> squares(squares_of(columns_of(slopes, chosen)));
+  const auto count = static_cast<Eigen::Index>(chosen.size());
+  Eigen::VectorXd deviations(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const Eigen::VectorXd spread = squares.solve(Eigen::VectorXd::Unit(count, i));
+    deviations[i] = std::sqrt(std::max(0.0, spread[i]));
+  }
+  return deviations;
 }
 
 Told told_by(const Eigen::MatrixXd& slopes, std::vector<Eigen::Index> order,

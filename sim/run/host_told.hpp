@@ -3,7 +3,7 @@
 // units of the noise an unknown's usual size, a column an unknown.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #include <vector>
 
 #include "sim/run/host_fit.hpp"
@@ -20,6 +20,9 @@ struct Told {
 bool is_seen(const Eigen::MatrixXd& slopes, Eigen::Index i);
 
 Eigen::MatrixXd columns_of(const Eigen::MatrixXd& slopes, const std::vector<Eigen::Index>& chosen);
+
+/// The columns' products with each other.
+Eigen::MatrixXd squares_of(const Eigen::MatrixXd& columns);
 
 /// Standard deviations of the chosen ones where errors are noise of 1.
 Eigen::VectorXd deviations_of(const Eigen::MatrixXd& slopes,
