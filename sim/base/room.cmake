@@ -80,17 +80,18 @@ function(foretoken_unity out name sources)
 endfunction()
 
 # foretoken_cold(TARGET)
-#   What runs once a command (reading, writing, planning) is optimised little (-O1; others -O2): a
-#   quarter of its compile time. No result changes: contraction is off, and nothing allows sums in another order.
+#   What runs once a command (reading, writing) is optimised little: -Og takes a third less of its
+#   compile time than -O2. No result changes: contraction is off, and nothing allows sums in another order.
 function(foretoken_cold target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
 endfunction()
 
-# foretoken_room(NAME [COLD|HOT] [LINKS target ...] [APART file|folder ...])
+# foretoken_room(NAME [COLD|WARM|HOT] [LINKS target ...] [APART file|folder ...])
 #   Library foretoken_<NAME> from every .cpp in the current folder and its sub-folders, linked to LINKS.
-#   A sub-folder with a CMakeLists.txt is a room of its own. HOT: its loops want -O3's vectors.
+#   A sub-folder with a CMakeLists.txt is a room of its own. WARM: what runs once a
+#   request or a plan's choice has -O1. HOT: its loops want -O3's vectors.
 function(foretoken_room name)
-  cmake_parse_arguments(ROOM "COLD;HOT" "" "LINKS;PRIVATE_LINKS;EXTRA;APART" ${ARGN})
+  cmake_parse_arguments(ROOM "COLD;WARM;HOT" "" "LINKS;PRIVATE_LINKS;EXTRA;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB rooms_within CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
   foreach(list IN LISTS rooms_within)
@@ -105,6 +106,8 @@ function(foretoken_room name)
   target_link_libraries(foretoken_${name} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
   if(ROOM_COLD)
     foretoken_cold(foretoken_${name})
+  elseif(ROOM_WARM)
+    target_compile_options(foretoken_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   elseif(ROOM_HOT)
     target_compile_options(foretoken_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
