@@ -101,8 +101,9 @@ int evaluate(const EvaluateCommand& asked) {
         {command.artifacts, Recipes(command.flags.recipes_path()), &command.flags});
   }
   if (command.modules) {
-    const ColumnSettings shipped{command.artifacts, Recipes(command.flags.recipes_path()),
-                                 &command.flags};
+    ColumnSettings shipped{command.artifacts, Recipes(command.flags.recipes_path()),
+                           &command.flags};
+    shipped.in_steps = true;
     print(command, {judge_modules(command.datasets, asked_columns(command.columns), shipped)});
     return 0;
   }

@@ -21,17 +21,20 @@ constexpr double fetch_cycles = 700;
 constexpr double longer_at_limit = 0.09;
 
 /// What SGLang's table of fp8 products with a scale a block has beside each launch on Blackwell:
-/// DeepGEMM's conversion of both operands' scales. Engines convert weights' scales as they load
-/// them and write the activations' in the format wanted, or multiply by FlashInfer's kernels
-/// (InferenceX's dsr1_fp8_b200.sh). Median of 581 products of up to 1,024 rows, whatever their
-/// size, against TensorRT-LLM's table of the same kernel, which has the quantisation too
-/// (quartiles 7.8 and 14.2 us), and by which TensorRT-LLM's are priced.
-constexpr Seconds scale_conversion = Seconds(10.1e-6);
+/// DeepGEMM's conversion of scales, the weights' to one a row of each. Engines convert weights'
+/// scales as they load them and write the activations' in the format wanted, or multiply by
+/// FlashInfer's kernels (InferenceX's dsr1_fp8_b200.sh). Fitted to 513 products of up to 256 rows
+/// against TensorRT-LLM's table of the same kernel, which has the quantisation too and by which
+/// TensorRT-LLM's are priced: half of them are within 1.1 us (3.0 of one time for all sizes).
+constexpr Seconds conversion = Seconds(6.9e-6);
+constexpr Seconds conversion_of_row = Seconds(0.545e-9);
 
-bool has_scale_conversion(const Kernel& kernel, const GpuSpec& gpu) {
+/// 0: no such product.
+Seconds scale_conversion(const Kernel& kernel, const GpuSpec& gpu) {
   const auto* const gemm = std::get_if<Gemm>(&kernel);
-  if (gemm == nullptr || gemm->implementation.framework == Framework::trtllm) return false;
-  return gemm->dtype == DType::fp8_block && is_datacentre_blackwell(gpu);
+  const bool has_one = gemm != nullptr && gemm->implementation.framework != Framework::trtllm &&
+                       gemm->dtype == DType::fp8_block && is_datacentre_blackwell(gpu);
+  return has_one ? conversion + conversion_of_row * double(gemm->n) : Seconds(0.0);
 }
 
 /// Time at the power limit over the launch's own, 0 to 1.
@@ -60,8 +63,8 @@ class InStepPredictor final : public Predictor {
 
 Prediction in_step(Prediction prediction, const Kernel& kernel, const GpuSpec& gpu) {
   if (prediction.origin == Origin::analytic) return prediction;
-  if (has_scale_conversion(kernel, gpu)) {
-    prediction.time -= std::min(scale_conversion, 0.75 * prediction.time);
+  if (const Seconds beside = scale_conversion(kernel, gpu); beside > Seconds(0.0)) {
+    prediction.time -= std::min(beside, 0.75 * prediction.time);
     prediction = within_physics(prediction, kernel, gpu);
   }
   // Squared: a launch that draws half of the limit's power hardly lowers the clock.
