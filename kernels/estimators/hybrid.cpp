@@ -49,11 +49,11 @@ class HybridFamily final : public EstimatorFamily {
     return takes_(kernel);
   }
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const HybridTime time = time_(in_whole_chunks(kernel, gpu), gpu, false);
+    const HybridTime time = time_(as_timed(kernel, gpu), gpu, false);
     return {Seconds(time.total() * 1e-6), time.bound()};
   }
   void features(const Kernel& asked, const GpuSpec& gpu, FeatureSink& out) const override {
-    const Kernel kernel = in_whole_chunks(asked, gpu);
+    const Kernel kernel = as_timed(asked, gpu);
     const HybridTime time = time_(kernel, gpu, false);
     const double total = time.total();
     for (const double part : {time.fixed, time.memory, time.math, time.walk}) {
@@ -74,7 +74,7 @@ class HybridFamily final : public EstimatorFamily {
   [[nodiscard]] bool grows_with_problem() const override { return time_ != sparse_attention_time; }
   /// What the tables read from L2 because they repeat one buffer.
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const Kernel whole = in_whole_chunks(kernel, gpu);
+    const Kernel whole = as_timed(kernel, gpu);
     const double extra = time_(whole, gpu, true).total() - time_(whole, gpu, false).total();
     return Seconds(std::max(extra, 0.0) * 1e-6);
   }

@@ -95,9 +95,63 @@ void add_prompts(const StateScan& scan, const GpuSpec& gpu, bool is_cold, Hybrid
   out.walk = chunks * c.chunk_us * waves * clock_stretch(gpu);
 }
 
+/// Decodes are scored by DeepGEMM's fp8_paged_mqa_logits, which was timed with DeepSeek-V4's 64
+/// heads alone. GLM-5's table (32 heads) is of the kernel for prompts, fp8_mqa_logits, which walks
+/// the keys of one sequence on one SM: 259 us for 65,536 of them where the paged one takes 4.
+KeyIndexer with_timed_heads(KeyIndexer index) {
+  constexpr int timed_heads = 64;
+  if (index.load.prefill.sequences == 0 && index.block == 1) index.heads = timed_heads;
+  return index;
+}
+
+constexpr int prompt_heads = 64;  // what flash_mla_sparse_fwd pads to
+
+/// DeepSeek-V3.2's and GLM-5's, whose keys are the latents that a query's index picks.
+bool picks_latents(const SparseAttention& sparse) {
+  return sparse.values_are_keys && sparse.window == 0 && sparse.selected > 0;
+}
+
+/// vLLM on Hopper reads 16-bit latents by the kernel for prompts, also where it decodes.
+bool decodes_like_prompts(const SparseAttention& sparse, const GpuSpec& gpu) {
+  return sparse.implementation.framework == Framework::vllm && gpu.compute_capability == hopper &&
+         bytes_per_element(sparse.kv_dtype) >= 2;
+}
+
+/// Tables call all latents fp8, and flash_mla_sparse_fwd, which one of them is of, reads 16 bit.
+SparseAttention in_timed_format(SparseAttention sparse, const GpuSpec& gpu) {
+  if (!sparse.values_are_keys) return sparse;
+  if (picks_latents(sparse) && sparse.load.prefill.sequences == 0 &&
+      decodes_like_prompts(sparse, gpu)) {
+    sparse.query_heads = std::max(sparse.query_heads, prompt_heads);
+  }
+  sparse.kv_dtype = DType::fp8;
+  return sparse;
+}
+
 }  // namespace
 
-Kernel in_whole_chunks(const Kernel& kernel, const GpuSpec& gpu) {
+/// GLM-5's table (64 heads) is of the kernel for prompts, which gives a query one SM; DeepSeek-V4's
+/// (64 and 128) are of those that engines decode by, which give it as many as are free.
+std::vector<Kernel> with_more_heads(const Kernel& kernel, const GpuSpec& gpu) {
+  const auto* sparse = std::get_if<SparseAttention>(&kernel);
+  std::vector<Kernel> larger;
+  if (sparse == nullptr || !picks_latents(*sparse) || sparse->load.prefill.sequences > 0 ||
+      decodes_like_prompts(*sparse, gpu)) {
+    return larger;
+  }
+  for (const int heads : {64, 128}) {
+    if (heads <= sparse->query_heads) continue;
+    SparseAttention more = *sparse;
+    more.query_heads = heads;
+    larger.emplace_back(more);
+  }
+  return larger;
+}
+
+Kernel as_timed(const Kernel& kernel, const GpuSpec& gpu) {
+  if (const auto* index = std::get_if<KeyIndexer>(&kernel)) return with_timed_heads(*index);
+  if (const auto* sparse = std::get_if<SparseAttention>(&kernel))
+    return in_timed_format(*sparse, gpu);
   const auto* scan = std::get_if<StateScan>(&kernel);
   if (scan == nullptr || scan->load.prefill_sequences == 0) return kernel;
   StateScan filled = *scan;

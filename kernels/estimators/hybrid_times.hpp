@@ -2,6 +2,8 @@
 // shape that their networks are told of beside it. Internal to the hybrid families.
 #pragma once
 
+#include <vector>
+
 #include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
@@ -26,9 +28,15 @@ struct HybridTime {
   [[nodiscard]] Bound bound() const;
 };
 
-/// A recurrence over prompts with every sequence filled up to whole chunks, as its kernels compute
-/// it; other kernels as they are.
-Kernel in_whole_chunks(const Kernel& kernel, const GpuSpec& gpu);
+/// As it was timed: a recurrence over prompts with every sequence filled up to whole chunks, as its
+/// kernels compute it; an index's decodes with the heads of the only table of the kernel that
+/// engines launch for them; sparse latents in the one format that was timed. Others as they are.
+Kernel as_timed(const Kernel& kernel, const GpuSpec& gpu);
+
+/// Decodes of sparse latents with the larger numbers of heads that were timed, which bound the
+/// price from above; empty where the table of fewer heads is of the kernel that the engine
+/// launches.
+std::vector<Kernel> with_more_heads(const Kernel& kernel, const GpuSpec& gpu);
 
 /// `is_cold`: all bytes from DRAM, as where each layer has its own.
 HybridTime state_scan_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);

@@ -133,6 +133,8 @@ void import_indexer_perf(const MeasuredFile& file, SampleSink& sink) {
   const int source = rows.column("kernel_source"), ratio = rows.column("compress_ratio"),
             heads = rows.column("num_heads");
   while (rows.next()) {
+    // Engines score decodes by the paged kernel, GLM-5's table is of the one for prompts.
+    if (is_glm && rows.integer(columns.isl) == 1) continue;
     // GLM-5's 32 heads and V4's 64, of 128; the column has the attention's.
     KeyIndexer index{.heads = is_glm ? 32 : 64, .head_dim = 128, .selected = is_glm ? 2048 : 512};
     index.ratio = static_cast<int>(rows.integer(ratio));
@@ -158,6 +160,8 @@ void import_sparse_attention_perf(const MeasuredFile& file, SampleSink& sink) {
   const int source = rows.column("kernel_source"), ratio = rows.column("compress_ratio"),
             heads = rows.column("num_heads");
   while (rows.next()) {
+    // SGLang's harness timed decodes by the kernel for prompts, which SGLang does not launch.
+    if (is_glm && rows.integer(columns.isl) == 1) continue;
     SparseAttention sparse{.query_heads = static_cast<int>(rows.integer(heads)),
                            .kv_heads = 1,
                            .key_dim = is_glm ? 576 : 512,

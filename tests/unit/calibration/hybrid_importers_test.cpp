@@ -42,12 +42,13 @@ TEST(HybridImporters, AnIndexScoresAndChooses) {
   const std::string columns =
       "op_name,kernel_source,model,architecture,mla_dtype,kv_cache_dtype,gemm_type,num_heads,"
       "batch_size,isl,tp_size,step,compress_ratio,latency";
-  const auto row = [](int step, const char* rest) {
-    return fmt::format("x,s,zai-org/GLM-5,GlmMoeDsaForCausalLM,fp8,fp8,fp8,64,1,4,1,{},1,{}\n",
-                       step, rest);
+  const auto row = [](int step, const char* rest, int queries = 4) {
+    return fmt::format("x,s,zai-org/GLM-5,GlmMoeDsaForCausalLM,fp8,fp8,fp8,64,1,{},1,{},1,{}\n",
+                       queries, step, rest);
   };
   folder.write("kernels/h100_sxm/glm5_mqa_logits_module_perf.sglang.csv",
-               columns + "\n" + row(100, "0.004") + row(4096, "0.005") + row(8192, "0.006"));
+               columns + "\n" + row(100, "0.004") + row(4096, "0.005") + row(8192, "0.006") +
+                   row(100, "0.007", 1));  // a decode by the kernel of prompts
   folder.write("kernels/h100_sxm/glm5_topk_module_perf.sglang.csv.gz",
                columns + ",score_mode\n" + row(4096, "0.030,flat") + row(4096, "0.002,top_last"));
   const Dataset dataset = load_foretoken_data(folder.path());

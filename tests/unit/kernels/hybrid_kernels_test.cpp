@@ -120,6 +120,42 @@ TEST(HybridKernels, PricesAreAboveTheirRoof) {
   }
 }
 
+/// Nobody timed the paged kernel with other heads than 64; fewer never cost more.
+TEST(HybridKernels, DecodesAreScoredByThePagedKernel) {
+  for (const std::int64_t context : {100, 8192, 65'536, 1'000'000}) {
+    KeyIndexer index{.heads = 64, .head_dim = 128, .selected = 2048, .load = equal(4, 1, context)};
+    const Seconds of_64 = synperf(index);
+    index.heads = 32;
+    EXPECT_EQ(synperf(index), of_64) << context;
+  }
+}
+
+/// Of V3.2's 128 heads some on each rank; 16-bit latents are read by vLLM as prompts are.
+TEST(HybridKernels, FewerHeadsOfLatentsNeverCostMore) {
+  for (const std::int64_t sequences : {1, 16, 64, 512}) {
+    SparseAttention sparse{.query_heads = 128,
+                           .kv_heads = 1,
+                           .key_dim = 576,
+                           .value_dim = 512,
+                           .values_are_keys = true,
+                           .selected = 2048,
+                           .kv_dtype = DType::fp8,
+                           .load = equal(sequences, 1, 8192)};
+    Seconds last = synperf(sparse);
+    for (const int heads : {64, 32, 16, 8}) {
+      sparse.query_heads = heads;
+      EXPECT_LE(synperf(sparse), last) << heads << " heads, " << sequences << " sequences";
+      last = synperf(sparse);
+    }
+    sparse.kv_dtype = DType::bf16;
+    if (sequences == 1) {
+      EXPECT_GT(synperf(sparse), 2.0 * last);
+    }
+    sparse.implementation.framework = Framework::sglang;
+    EXPECT_LE(synperf(sparse), 1.3 * last);
+  }
+}
+
 TEST(HybridKernels, MoreWorkNeverCostsLess) {
   Seconds last;
   for (const std::int64_t tokens : {1, 60, 64, 65, 500, 4096, 30'000}) {
