@@ -327,11 +327,13 @@ Gemm StageProgram::Builder::product(std::int64_t n, std::int64_t k, DType format
 }
 
 void StageProgram::Builder::add_linear(const Operator& op, int calls) {
+  if (op.role == "index_qk_proj" && fuses_block_index()) return;
   const LinearShape shape = shape_per_rank(op, model_, layout_);
   const bool is_head = op.shard == Shard::vocabulary;
   const Rows rows = is_head ? Rows::logits : rows_of(op);
   add(op.role,
-      product(shape.out_features, shape.in_features, format_of(op.part, settings_.formats())),
+      product(shape.out_features + (op.heads ? fused_index_width(op.attention) : 0),
+              shape.in_features, format_of(op.part, settings_.formats())),
       calls, rows);
   add_adapters(op, shape, calls);
   if (is_head) {

@@ -44,6 +44,8 @@ class StageProgram::Builder {
   // stage_builder_hybrid.cpp
   /// Attention to chosen or compressed keys.
   void add_sparse_attention(const Operator& op, int calls);
+  [[nodiscard]] bool fuses_block_index() const;
+  [[nodiscard]] std::int64_t fused_index_width(const AttentionShape& attention) const;
   void add_key_indexer(const Operator& op, int calls);
   /// A convolution, a recurrence or the norm of its heads.
   void add_state(const Operator& op, int calls);

@@ -49,6 +49,18 @@ void StageProgram::Builder::add_key_indexer(const Operator& op, int calls) {
       calls);
 }
 
+/// vLLM has the weights of a block index beside those of queries, keys and values: one product.
+bool StageProgram::Builder::fuses_block_index() const {
+  return settings_.implementation.framework == Framework::vllm;
+}
+
+/// Columns of a block index in the product of queries, keys and values.
+std::int64_t StageProgram::Builder::fused_index_width(const AttentionShape& attention) const {
+  const std::optional<KeyIndex>& index = attention.index;
+  if (!fuses_block_index() || !index || index->block == 1) return 0;
+  return (index->heads + std::int64_t{1}) * index->head_dim;
+}
+
 void StageProgram::Builder::add_state(const Operator& op, int calls) {
   const StateShape& state = op.state;
   const int value_heads = state.value_heads / layout_.tensor;

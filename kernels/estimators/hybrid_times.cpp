@@ -244,7 +244,10 @@ HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool 
   const bool is_of_blocks = !sparse.values_are_keys;
   const double tile_heads = is_of_blocks ? 16 : 64;
   constexpr double prompt_fixed = 8.6, prompt_share = 0.59, prompt_share_b200 = 0.29;
-  constexpr double decode_fixed = 15.7, decode_share = 0.73;
+  constexpr double decode_share = 0.73;
+  // vLLM's launches for blocks: chosen on whole decodes of MiniMax-M3 on an H100.
+  const bool is_short = is_of_blocks && sparse.implementation.framework == Framework::vllm;
+  const double decode_fixed = is_short ? 5.0 : 15.7;
   const double decode_query = is_of_blocks ? 0 : 8.2;
   const AttentionLoad& load = sparse.load;
   const double queries = rows_of(load.query_tokens());

@@ -1,4 +1,6 @@
 // Kernels of layers that are not plain attention, and of models whose layers are of kinds.
+#include <set>
+
 #include "sim/base/toml.hpp"
 #include "tests/unit/workloads/generator_fixture.hpp"
 
@@ -140,6 +142,27 @@ TEST(GenerateHybrid, StreamsAreMixedAroundEachBlock) {
   EXPECT_EQ(kernel<HyperConnection>(sequence, "attention_mix"),
             (HyperConnection{.tokens = 100, .hidden = 64}));
   EXPECT_TRUE(std::holds_alternative<RmsNorm>(find(sequence, "post_attention_norm").kernel));
+}
+
+// MiniMax-M3: 64 and 4 heads of 128, an index of four heads and one key.
+TEST(GenerateHybrid, VllmProjectsABlockIndexWithQueriesKeysAndValues) {
+  const Transformer sparse = model("minimax-m3");
+  const auto layer = [&](Framework framework) {
+    ExecutionSettings settings;
+    settings.implementation.framework = framework;
+    return generate(sparse, {.tensor = 2}, settings, batch_of_100(), 0);
+  };
+  const auto widths = [](const KernelSequence& sequence) {
+    std::set<std::int64_t> found;
+    for (const KernelCall& call : sequence)
+      if (call.role == "qkv_proj") found.insert(std::get<Gemm>(call.kernel).n);
+    return found;
+  };
+  constexpr std::int64_t own = (64 + 2 * 4) * 128 / 2, index = (4 + 1) * 128;
+  EXPECT_THAT(widths(layer(Framework::sglang)), ElementsAre(own));
+  EXPECT_EQ(std::get<Gemm>(find(layer(Framework::sglang), "index_qk_proj").kernel).n, index);
+  EXPECT_THAT(widths(layer(Framework::vllm)), ElementsAre(own, own + index));  // dense layers first
+  EXPECT_FALSE(contains(layer(Framework::vllm), "index_qk_proj"));
 }
 
 }  // namespace
