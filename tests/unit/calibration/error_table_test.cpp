@@ -151,7 +151,10 @@ std::map<std::string, std::map<std::string, double, std::less<>>> page_errors() 
   std::ifstream page(std::string(FORETOKEN_SOURCE_DIR) + "/calibration/ACCURACY.md");
   std::map<std::string, std::map<std::string, double, std::less<>>> errors;
   std::vector<std::string> titles;
+  bool is_held_out = false;
   for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) is_held_out = line == "## Held-out layouts";
+    if (!is_held_out) continue;
     std::vector<std::string> cells;  // two blanks or more between them, "synperf %" is one
     std::istringstream words(line);
     for (std::string word; words >> word;) {
