@@ -113,7 +113,7 @@ class ModuleFile {
     while (rows_.next()) {
       const double milliseconds = rows_.number(columns_.latency);
       const double from = framework_ == Framework::vllm ? table_.vllm_from : table_.sglang_from;
-      if (milliseconds < from || is_held_up_by_host()) continue;
+      if (milliseconds < from || is_held_up_by_host() || is_prompt_of_one_token()) continue;
       const StageProgram* program = program_of_row();
       if (program == nullptr) continue;
       KernelSequence kernels = attention_part(program->kernels(batch()));
@@ -134,6 +134,12 @@ class ModuleFile {
       return false;
     }
     return rows_.integer(columns_.batch) >= (gpu_ == "b200-sxm" ? 1024 : 512);
+  }
+
+  /// By SGLang's kernels of MSA for prompts; a token alone is a decode here.
+  [[nodiscard]] bool is_prompt_of_one_token() const {
+    return framework_ == Framework::sglang && table_.file == "msa_context_module_perf" &&
+           rows_.integer(columns_.isl) == 1;
   }
 
   [[nodiscard]] BatchShape batch() const {

@@ -15,13 +15,14 @@ namespace foretoken {
 struct MeasuredModule {
   std::string name;  // "dsa, prefill"
   std::string gpu, framework;
-  KernelSequence kernels;  // warm, of one rank, without norms before and sums behind
+  KernelSequence kernels;  // as in a step, of one rank, without norms before and sums behind
   Seconds time;
 };
 
 /// Calls `visit` with every row below a FORETOKEN_DATA folder that is worth judging by. Left out:
 /// rows that carry the host's launches (eager prefill near its floor, SGLang's largest decodes),
-/// TensorRT-LLM's, and heads that no division of the model gives.
+/// TensorRT-LLM's, MSA's prompts of one token in SGLang, and heads that no division of the model
+/// gives.
 void visit_attention_modules(const std::filesystem::path& folder,
                              const std::function<void(const MeasuredModule&)>& visit);
 

@@ -100,7 +100,7 @@ void add_prompts(const StateScan& scan, const GpuSpec& gpu, bool is_cold, Hybrid
 /// the keys of one sequence on one SM: 259 us for 65,536 of them where the paged one takes 4.
 KeyIndexer with_timed_heads(KeyIndexer index) {
   constexpr int timed_heads = 64;
-  if (index.load.prefill.sequences == 0 && index.block == 1) index.heads = timed_heads;
+  if (index.load.prefill.sequences == 0) index.heads = timed_heads;
   return index;
 }
 
@@ -149,7 +149,8 @@ std::vector<Kernel> with_more_heads(const Kernel& kernel, const GpuSpec& gpu) {
 }
 
 Kernel as_timed(const Kernel& kernel, const GpuSpec& gpu) {
-  if (const auto* index = std::get_if<KeyIndexer>(&kernel)) return with_timed_heads(*index);
+  const auto* index = std::get_if<KeyIndexer>(&kernel);
+  if (index != nullptr && index->block == 1) return with_timed_heads(*index);
   if (const auto* sparse = std::get_if<SparseAttention>(&kernel))
     return in_timed_format(*sparse, gpu);
   const auto* scan = std::get_if<StateScan>(&kernel);
@@ -206,7 +207,7 @@ HybridTime state_convolution_time(const Kernel& kernel, const GpuSpec& gpu, bool
 }
 
 /// DeepGEMM's fp8 logits, of which about half of what the mask hides is computed, and SGLang's
-/// top-k, a CTA a query. Block indexes were only measured as part of their layer: the same.
+/// top-k, a CTA a query.
 HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& index = std::get<KeyIndexer>(kernel);
   constexpr double logits_fixed = 4.3, tensor_share = 0.45, dram_share = 0.8, hidden_share = 0.5;
@@ -227,7 +228,7 @@ HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_co
   out.memory = memory_us(out, key_indexer_work(index).dram_bytes.value(), gpu, dram_share, is_cold);
   out.math = tensor_us(2 * computed * index.heads * index.head_dim, index.dtype, gpu, tensor_share);
   if (out.context * index.ratio > rows_of(index.selected)) {
-    const double mean_keys = pairs / queries / index.block;
+    const double mean_keys = pairs / queries;
     out.walk = topk_fixed + std::ceil(queries / gpu.sm_count) *
                                 (topk_query + topk_thousand_keys * mean_keys / 1000) *
                                 clock_stretch(gpu);
@@ -239,16 +240,9 @@ HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_co
 /// slots that were picked, filled or not; decodes are split over the SMs.
 HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& sparse = std::get<SparseAttention>(kernel);
-  constexpr double tile_keys = 64;
-  // MiniMax-M3's Triton kernels: a tile for the query heads of a KV head, several on an SM at once.
-  const bool is_of_blocks = !sparse.values_are_keys;
-  const double tile_heads = is_of_blocks ? 16 : 64;
+  constexpr double tile_keys = 64, tile_heads = 64;
   constexpr double prompt_fixed = 8.6, prompt_share = 0.59, prompt_share_b200 = 0.29;
-  constexpr double decode_share = 0.73;
-  // vLLM's launches for blocks: chosen on whole decodes of MiniMax-M3 on an H100.
-  const bool is_short = is_of_blocks && sparse.implementation.framework == Framework::vllm;
-  const double decode_fixed = is_short ? 5.0 : 15.7;
-  const double decode_query = is_of_blocks ? 0 : 8.2;
+  constexpr double decode_fixed = 15.7, decode_share = 0.73, decode_query = 8.2;
   const AttentionLoad& load = sparse.load;
   const double queries = rows_of(load.query_tokens());
   HybridTime out;

@@ -43,6 +43,9 @@ HybridTime state_scan_time(const Kernel& kernel, const GpuSpec& gpu, bool is_col
 HybridTime state_convolution_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
+/// MiniMax-M3's blocks of keys (block_sparse_times.cpp): by the tasks of their launches.
+HybridTime block_index_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
+HybridTime block_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime hyper_connection_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 
 }  // namespace foretoken

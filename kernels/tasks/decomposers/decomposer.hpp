@@ -208,7 +208,11 @@ Decomposition decompose_flash_attention_3_mla(const Mla& kernel, const GpuSpec& 
 Decomposition decompose_trtllm_mla(const Mla& kernel, const GpuSpec& gpu);
 Decomposition decompose_triton_mla(const Mla& kernel, const GpuSpec& gpu);
 
-/// Recurrences, sparse attention, hyper-connections: equal tasks.
+/// Prompts of MiniMax-M3 in Triton: the index of blocks and the attention to those that it picks.
+Decomposition decompose_block_index(const KeyIndexer& kernel, const GpuSpec& gpu);
+Decomposition decompose_block_attention(const SparseAttention& kernel, const GpuSpec& gpu);
+
+/// Recurrences, other sparse attention, hyper-connections: equal tasks.
 Decomposition decompose_state_scan(const StateScan& kernel, const GpuSpec& gpu);
 Decomposition decompose_state_convolution(const StateConvolution& kernel, const GpuSpec& gpu);
 Decomposition decompose_key_indexer(const KeyIndexer& kernel, const GpuSpec& gpu);

@@ -1,9 +1,11 @@
-// Recurrences, sparse attention and its index, hyper-connections: nobody recorded their launches,
+// Recurrences, sparse attention and its index (but for prompts of blocks: block_sparse.cpp),
+// hyper-connections: nobody recorded their launches,
 // so that their work is cut into equal tasks, a CTA for what they are known to run apart (a head of
 // a sequence, a query, a token).
 #include <algorithm>
 
 #include "kernels/kernel_work.hpp"
+#include "kernels/tasks/block_sparse.hpp"
 #include "kernels/tasks/decomposers/decomposer.hpp"
 
 namespace foretoken {
@@ -37,11 +39,17 @@ Decomposition decompose_state_convolution(const StateConvolution& kernel, const 
   return equal_tasks("state_convolution", state_convolution_work(kernel), kernel.load.tokens());
 }
 
-Decomposition decompose_key_indexer(const KeyIndexer& kernel, const GpuSpec&) {
+Decomposition decompose_key_indexer(const KeyIndexer& kernel, const GpuSpec& gpu) {
+  const bool is_decode = kernel.load.prefill.sequences == 0;
+  if (kernel.block > 1 && !is_decode) return decompose_block_index(kernel, gpu);
   return equal_tasks("key_indexer", key_indexer_work(kernel), kernel.load.query_tokens());
 }
 
-Decomposition decompose_sparse_attention(const SparseAttention& kernel, const GpuSpec&) {
+Decomposition decompose_sparse_attention(const SparseAttention& kernel, const GpuSpec& gpu) {
+  const bool is_decode = kernel.load.prefill.sequences == 0;
+  if (attends_to_blocks(kernel) && !is_decode && !gathers_queries(kernel, gpu)) {
+    return decompose_block_attention(kernel, gpu);
+  }
   return equal_tasks("sparse_attention", sparse_attention_work(kernel),
                      kernel.load.query_tokens() * kernel.kv_heads);
 }

@@ -156,23 +156,6 @@ TEST(HybridKernels, FewerHeadsOfLatentsNeverCostMore) {
   }
 }
 
-/// MiniMax-M3's blocks have a first-order price: 5 us for a decode's launches in vLLM, else 15.7.
-TEST(HybridKernels, VllmDecodesBlocksWithShorterLaunches) {
-  const auto price = [](Framework framework, const AttentionLoad& load) {
-    SparseAttention blocks{.query_heads = 8,
-                           .kv_heads = 1,
-                           .key_dim = 128,
-                           .value_dim = 128,
-                           .selected = 2048,
-                           .load = load};
-    blocks.implementation.framework = framework;
-    return synperf(blocks).value() * 1e6;
-  };
-  const AttentionLoad decodes = equal(16, 1, 8192), prompts = equal(1, 2048, 8192);
-  EXPECT_NEAR(price(Framework::sglang, decodes) - price(Framework::vllm, decodes), 10.7, 1e-6);
-  EXPECT_EQ(price(Framework::sglang, prompts), price(Framework::vllm, prompts));
-}
-
 TEST(HybridKernels, MoreWorkNeverCostsLess) {
   Seconds last;
   for (const std::int64_t tokens : {1, 60, 64, 65, 500, 4096, 30'000}) {
