@@ -37,6 +37,17 @@ void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) 
 void StageProgram::Builder::add_key_indexer(const Operator& op, int calls) {
   const KeyIndex& index = *op.attention.index;
   const bool has_blocks = index.block > 1;
+  // Its queries are rotated and written in 8 bit: in one pass, or in SGLang in two, with a Hadamard
+  // transform between them. DeepSeek-V4's kernels do more at once.
+  if (!has_blocks && op.attention.compression <= 1) {
+    const bool is_sglang = settings_.implementation.framework == Framework::sglang;
+    add("index_q_rotate",
+        Rope{.heads = index.heads + 1,
+             .head_dim = index.head_dim,
+             .dtype = activation_,
+             .is_cold = false},
+        calls * (is_sglang ? 2 : 1));
+  }
   add(op.role,
       KeyIndexer{.heads = has_blocks ? std::max(index.heads / layout_.tensor, 1) : index.heads,
                  .head_dim = index.head_dim,

@@ -56,6 +56,7 @@ const EstimatorFamily& key_indexer_family();
 const EstimatorFamily& sparse_attention_family();
 const EstimatorFamily& block_index_family();
 const EstimatorFamily& block_attention_family();
+const EstimatorFamily& latent_decode_family();
 const EstimatorFamily& hyper_connection_family();
 
 namespace {
@@ -107,11 +108,15 @@ std::vector<const EstimatorFamily*> trained_families() {
 /// Those without networks. They come first: what they cover is theirs alone, though a format that
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 std::vector<const EstimatorFamily*> first_order_families() {
-  std::vector<const EstimatorFamily*> families = {
-      &gemm_weight_only_family(),   &moe_marlin_family(),
-      &moe_deep_gemm_family(),      &mamba_decode_family(),
-      &block_index_family(),        &block_attention_family(),
-      &draft_verification_family(), &draft_verification_greedy_family()};
+  std::vector<const EstimatorFamily*> families = {&gemm_weight_only_family(),
+                                                  &moe_marlin_family(),
+                                                  &moe_deep_gemm_family(),
+                                                  &mamba_decode_family(),
+                                                  &block_index_family(),
+                                                  &block_attention_family(),
+                                                  &latent_decode_family(),
+                                                  &draft_verification_family(),
+                                                  &draft_verification_greedy_family()};
   add_elementwise(false, families);
   return families;
 }

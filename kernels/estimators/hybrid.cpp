@@ -51,7 +51,7 @@ class HybridFamily final : public EstimatorFamily {
     return takes_(kernel);
   }
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const HybridTime time = time_(as_timed(kernel, gpu), gpu, false);
+    const HybridTime time = time_(as_priced(kernel, gpu), gpu, false);
     return {Seconds(time.total() * 1e-6), time.bound()};
   }
   void features(const Kernel& asked, const GpuSpec& gpu, FeatureSink& out) const override {
@@ -76,7 +76,7 @@ class HybridFamily final : public EstimatorFamily {
   [[nodiscard]] bool grows_with_problem() const override { return time_ != sparse_attention_time; }
   /// What the tables read from L2 because they repeat one buffer.
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
-    const Kernel whole = as_timed(kernel, gpu);
+    const Kernel whole = as_priced(kernel, gpu);
     const double extra = time_(whole, gpu, true).total() - time_(whole, gpu, false).total();
     return Seconds(std::max(extra, 0.0) * 1e-6);
   }
@@ -171,6 +171,17 @@ const EstimatorFamily& block_index_family() {
 const EstimatorFamily& sparse_attention_family() {
   static const HybridFamily family("sparse_attention", is_pure_attention<SparseAttention>,
                                    sparse_attention_time);
+  return family;
+}
+
+const EstimatorFamily& latent_decode_family() {
+  static const HybridFamily family(
+      "latent_decode",
+      [](const Kernel& kernel) {
+        const auto* sparse = std::get_if<SparseAttention>(&kernel);
+        return sparse != nullptr && sparse->load.prefill.sequences == 0 && picks_latents(*sparse);
+      },
+      latent_decode_time, block_error);
   return family;
 }
 

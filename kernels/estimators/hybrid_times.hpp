@@ -2,8 +2,6 @@
 // shape that their networks are told of beside it. Internal to the hybrid families.
 #pragma once
 
-#include <vector>
-
 #include "kernels/estimators/estimator.hpp"
 
 namespace foretoken {
@@ -30,13 +28,15 @@ struct HybridTime {
 
 /// As it was timed: a recurrence over prompts with every sequence filled up to whole chunks, as its
 /// kernels compute it; an index's decodes with the heads of the only table of the kernel that
-/// engines launch for them; sparse latents in the one format that was timed. Others as they are.
+/// engines launch for them; latents in the one format and number of heads. Others as they are.
 Kernel as_timed(const Kernel& kernel, const GpuSpec& gpu);
 
-/// Decodes of sparse latents with the larger numbers of heads that were timed, which bound the
-/// price from above; empty where the table of fewer heads is of the kernel that the engine
-/// launches.
-std::vector<Kernel> with_more_heads(const Kernel& kernel, const GpuSpec& gpu);
+/// As first-order times tell kernels apart: as timed, but attention to picked latents as it is,
+/// since its formula knows kernels that nobody timed alone. Networks correct it as what was timed.
+Kernel as_priced(const Kernel& kernel, const GpuSpec& gpu);
+
+/// DeepSeek-V3.2's and GLM-5's, whose keys are the latents that a query's index picks.
+bool picks_latents(const SparseAttention& sparse);
 
 /// `is_cold`: all bytes from DRAM, as where each layer has its own.
 HybridTime state_scan_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
@@ -46,6 +46,7 @@ HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool 
 /// MiniMax-M3's blocks of keys (block_sparse_times.cpp): by the tasks of their launches.
 HybridTime block_index_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime block_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
+HybridTime latent_decode_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime hyper_connection_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 
 }  // namespace foretoken

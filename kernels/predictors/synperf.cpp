@@ -13,7 +13,6 @@
 #include "hardware/known_relatives.hpp"
 #include "kernels/estimators/attention_mixed.hpp"
 #include "kernels/estimators/gpu_adaptations.hpp"
-#include "kernels/estimators/hybrid_times.hpp"
 #include "kernels/estimators/larger_problems.hpp"
 #include "kernels/estimators/price_errors.hpp"
 #include "kernels/estimators/row_prices.hpp"
@@ -85,9 +84,6 @@ class SynPerf final : public Predictor {
         Prediction prediction = price(*family, artifact, kernel, gpu);
         if (const auto single = without_drafts(kernel)) {
           prediction.time = std::max(prediction.time, predict(*single, gpu).time);
-        }
-        for (const Kernel& more : with_more_heads(kernel, gpu)) {
-          prediction.time = std::min(prediction.time, price(*family, artifact, more, gpu).time);
         }
         return prediction;
       }

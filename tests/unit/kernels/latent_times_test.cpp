@@ -1,0 +1,121 @@
+// Attention to the latents that an index picked, by the kernel that each engine launches for it.
+#include <gmock/gmock.h>
+
+#include "hardware/gpu.hpp"
+#include "kernels/kernel_work.hpp"
+#include "kernels/predictor.hpp"
+#include "kernels/roof.hpp"
+
+namespace foretoken::latent_times_test {
+namespace {
+
+struct Case {
+  Framework framework = Framework::sglang;
+  int heads = 64;
+  DType latents = DType::bf16;
+  std::int64_t sequences = 1, queries = 8192, context = 65'536;
+  const char* gpu = "h100-sxm";
+};
+
+SparseAttention kernel_of(const Case& asked) {
+  SparseAttention kernel{.query_heads = asked.heads,
+                         .kv_heads = 1,
+                         .key_dim = 576,
+                         .value_dim = 512,
+                         .values_are_keys = true,
+                         .selected = 2048,
+                         .kv_dtype = asked.latents};
+  kernel.load = AttentionLoad::exact(std::vector<SequenceSlice>(
+      static_cast<std::size_t>(asked.sequences), {asked.queries, asked.context}));
+  kernel.implementation.framework = asked.framework;
+  return kernel;
+}
+
+double price(const Case& asked) {
+  const Value no_options;
+  Diagnostics diagnostics;
+  TableReader options(no_options, diagnostics, "predictor");
+  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  return predictor->predict(kernel_of(asked), load_gpu(asked.gpu, {})).time.value() * 1e6;
+}
+
+/// flash_mla_sparse_fwd: 12 us of a query and 32 tiles of 64 keys, 1.6 us each, on one SM of 132.
+TEST(LatentTimes, APromptsQueryIsWalkedByOneSm) {
+  EXPECT_NEAR(price({}), 63 * (12 + 32 * 1.63), 0.05 * price({}));
+  const double one = price({.queries = 4});
+  EXPECT_NEAR(one, 63, 6);
+  EXPECT_NEAR(price({.queries = 100}), one, 0.1 * one);
+}
+
+TEST(LatentTimes, FewHeadsAreFilledUpTo64) {
+  for (const Framework framework : {Framework::vllm, Framework::sglang}) {
+    const double full = price({.framework = framework});
+    EXPECT_NEAR(price({.framework = framework, .heads = 8}), full, 0.01 * full);
+    EXPECT_NEAR(price({.framework = framework, .heads = 128}), 2 * full, 0.05 * full);
+  }
+}
+
+/// vLLM's paged kernel reads 8-bit latents where a rank has fewer than 32 heads, SGLang's always.
+TEST(LatentTimes, EightBitLatentsOfPromptsGoThroughThePagedKernel) {
+  const double vllm = price({.framework = Framework::vllm});
+  const double few =
+      price({.framework = Framework::vllm, .heads = 16, .latents = DType::fp8}) / vllm;
+  EXPECT_THAT(few, testing::AllOf(testing::Gt(1.6), testing::Lt(2.1)));
+  EXPECT_NEAR(price({.framework = Framework::vllm, .heads = 32, .latents = DType::fp8}), vllm,
+              0.01 * vllm);
+  const double sglang = price({.latents = DType::fp8}) / price({});
+  EXPECT_THAT(sglang, testing::AllOf(testing::Gt(1.4), testing::Lt(1.7)));
+}
+
+TEST(LatentTimes, VllmWalksWhatWasPickedAndSglangAllSlots) {
+  const Case brief{.sequences = 32, .queries = 256, .context = 256};
+  Case asked = brief;
+  EXPECT_GT(price(asked), 0.9 * price({}));
+  asked.framework = Framework::vllm;
+  EXPECT_LT(price(asked), 0.5 * price({.framework = Framework::vllm}));
+}
+
+TEST(LatentTimes, BlackwellReadsEightBitLatentsFaster) {
+  EXPECT_LT(price({.latents = DType::fp8, .gpu = "b200-sxm"}), 0.6 * price({.gpu = "b200-sxm"}));
+  EXPECT_LT(price({.gpu = "b200-sxm"}), 1.2 * price({}));
+}
+
+/// 64 decodes: 142 us of an SM for each in 8 bit (22 us at least), DRAM in 16.
+TEST(LatentTimes, DecodesAreSplitOverTheSms) {
+  Case asked{.latents = DType::fp8, .sequences = 64, .queries = 1};
+  EXPECT_NEAR(price(asked), 22 + 64 / 132.0 * 142 * 1755 / 1830, 0.5);
+  EXPECT_NEAR(price({.latents = DType::fp8, .queries = 1}), 23, 0.5);
+  asked.latents = DType::bf16;
+  const double bytes = kernel_work(kernel_of(asked)).dram_bytes.value();
+  EXPECT_NEAR(price(asked), 17 + bytes / (3352e9 * 0.74) * 1e6, 0.5);
+}
+
+TEST(LatentTimes, MoreWorkNeverCostsLess) {
+  for (const char* gpu : {"h100-sxm", "b200-sxm", "a100-sxm"}) {
+    for (const Framework framework : {Framework::vllm, Framework::sglang}) {
+      for (const DType latents : {DType::bf16, DType::fp8}) {
+        double decode = 0, prompt = 0;
+        for (std::int64_t count = 1; count < 3000; count = count * 5 / 3 + 1) {
+          const double more_decodes = price({.framework = framework,
+                                             .latents = latents,
+                                             .sequences = count,
+                                             .queries = 1,
+                                             .gpu = gpu});
+          const double more_queries =
+              price({.framework = framework, .latents = latents, .queries = count + 1, .gpu = gpu});
+          EXPECT_GE(more_decodes, decode) << gpu << ", decodes " << count;
+          // The network sags between the few numbers of queries in its table.
+          EXPECT_GE(more_queries, 0.96 * prompt) << gpu << ", queries " << count + 1;
+          const Kernel kernel = kernel_of(
+              {.framework = framework, .latents = latents, .sequences = count, .queries = 1});
+          EXPECT_GE(more_decodes, least_time(kernel, load_gpu(gpu, {})).time.value() * 1e6);
+          decode = more_decodes;
+          prompt = more_queries;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretoken::latent_times_test
