@@ -108,8 +108,8 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
     case OperatorKind::rope:
       if (!attention_rotates_and_writes()) add_rope(op, calls);
       break;
-    case OperatorKind::kv_write:
-      if (!attention_rotates_and_writes()) add_kv_write(op, calls);
+    case OperatorKind::kv_write:  // DeepSeek-V4's rotation writes the cache, too
+      if (!attention_rotates_and_writes() && !model_.compressed) add_kv_write(op, calls);
       break;
     case OperatorKind::head_projection:
       add_head_projection(op, calls);
@@ -177,9 +177,8 @@ void StageProgram::Builder::add_rope(const Operator& op, int calls) {
   const AttentionShape own = heads_of(op);
   const bool shares_key = model_.mla || model_.compressed;
   const int heads = shares_key ? own.query_heads + 1 : new_heads(own);
-  const int dim = model_.mla          ? model_.mla->rope_dim
-                  : model_.compressed ? model_.compressed->rope_dim
-                                      : op.attention.head_dim;
+  // DeepSeek-V4's queries are normalised and rotated in one pass over whole heads.
+  const int dim = model_.mla ? model_.mla->rope_dim : op.attention.head_dim;
   add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false},
       calls);
 }
@@ -190,10 +189,6 @@ void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
                 .head_dim = own.head_dim,
                 .dtype = activation_,
                 .kv_dtype = settings_.kv_dtype};
-  if (model_.compressed) {
-    write.kv_heads = 1;
-    write.head_dim = (op.attention.head_dim + 1) / 2;
-  }
   if (model_.mla) {
     // KvWrite counts keys and values; a token's latent and rotary key are as much as both of a head
     // of half their width.
@@ -302,6 +297,7 @@ std::int64_t StageProgram::Builder::add_heads_exchange(const Operator& op, int c
 }
 
 void StageProgram::Builder::add_norm(const Operator& op, int calls) {
+  if (model_.compressed && op.role == "kv_a_norm") return;  // in one launch with the query's
   const std::int64_t width = op.heads ? add_heads_exchange(op, calls) : op.in_features;
   if (op.fused_add) {
     add(op.role, FusedAddRmsNorm{.dim = width, .dtype = activation_, .is_cold = false}, calls);

@@ -30,6 +30,15 @@ void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) 
     kernel.ratio = std::max(op.attention.compression, 1);
   }
   add(op.role, kernel, calls);
+  // The grouped product behind takes values that were rotated back and quantised in a pass.
+  if (model_.compressed && bytes_per_element(settings_.formats().attention) < 2) {
+    add("o_rotate",
+        Rope{.heads = own.query_heads,
+             .head_dim = op.attention.value_dim,
+             .dtype = activation_,
+             .is_cold = false},
+        calls);
+  }
 }
 
 /// An index of single keys scores them in 8 bit, one of blocks as the attention does. All ranks

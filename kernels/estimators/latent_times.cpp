@@ -152,6 +152,8 @@ SparseAttention attention_as_timed(SparseAttention sparse) {
   if (picks_latents(sparse)) {
     sparse.query_heads = timed_heads;
     sparse.implementation.framework = Framework::sglang;
+  } else if (sparse.load.prefill.sequences > 0) {
+    sparse.query_heads = (sparse.query_heads + timed_heads - 1) / timed_heads * timed_heads;
   }
   sparse.kv_dtype = DType::fp8;
   return sparse;

@@ -55,6 +55,28 @@ TEST(LatentTimes, FewHeadsAreFilledUpTo64) {
   }
 }
 
+/// DeepSeek-V4's, on a rank of eight.
+TEST(LatentTimes, CompressedPromptsAreFilledUpTo64) {
+  const auto of_heads = [](int heads) {
+    const Value no_options;
+    Diagnostics diagnostics;
+    TableReader options(no_options, diagnostics, "predictor");
+    SparseAttention kernel = kernel_of({.heads = heads, .latents = DType::fp8});
+    kernel.key_dim = 512;
+    kernel.window = 128;
+    kernel.ratio = 128;
+    kernel.selected = 0;
+    return predictor_catalog()
+        .find("synperf", {})
+        .make(options)
+        ->predict(kernel, load_gpu("h100-sxm", {}))
+        .time;
+  };
+  EXPECT_EQ(of_heads(8), of_heads(64));
+  EXPECT_EQ(of_heads(65), of_heads(128));
+  EXPECT_GT(of_heads(65), of_heads(64));
+}
+
 /// vLLM's paged kernel reads 8-bit latents where a rank has fewer than 32 heads, SGLang's always.
 TEST(LatentTimes, EightBitLatentsOfPromptsGoThroughThePagedKernel) {
   const double vllm = price({.framework = Framework::vllm});

@@ -100,9 +100,36 @@ shared = true
                              .values_are_keys = true,
                              .selected = 100,
                              .load = batch_of_100().attention}));
+  EXPECT_EQ(find(sequence, "index_q_rotate").calls, 1);
+  ExecutionSettings sglang;
+  sglang.implementation.framework = Framework::sglang;
+  EXPECT_EQ(
+      find(generate(sparse, {.tensor = 2}, sglang, batch_of_100(), 0), "index_q_rotate").calls, 2);
   // Prompts run on the latent as decodes do.
   EXPECT_EQ(std::get<BatchedGemm>(find(sequence, "q_absorb").kernel).m, 100);
   EXPECT_EQ(find(sequence, "q_absorb").part, LoadPart::all);
+}
+
+// DeepSeek-V4: one pass norms and rotates queries and writes the cache; in 8 bit one more follows.
+TEST(GenerateHybrid, CompressedAttentionFusesItsSmallKernels) {
+  const Transformer model = load_model("deepseek-v4-flash", {});
+  const auto roles_in = [&](DType dtype) {
+    ExecutionSettings settings;
+    settings.attention_dtype = dtype;
+    std::set<std::string> names;
+    for (const KernelCall& call : generate(model, {.tensor = 8}, settings, batch_of_100(), 0)) {
+      names.insert(std::string(call.role));
+    }
+    return names;
+  };
+  const std::set<std::string> in_8bit = roles_in(DType::fp8_block);
+  EXPECT_THAT(in_8bit, testing::IsSupersetOf({"rope", "o_rotate", "kv_compressor_norm"}));
+  EXPECT_FALSE(in_8bit.contains("kv_write"));
+  EXPECT_FALSE(in_8bit.contains("kv_a_norm"));
+  EXPECT_FALSE(roles_in(DType::bf16).contains("o_rotate"));
+  const auto rope = kernel<Rope>(generate(model, {.tensor = 8}, {}, batch_of_100(), 0), "rope");
+  EXPECT_EQ(rope.heads, 64 / 8 + 1);
+  EXPECT_EQ(rope.head_dim, 512);
 }
 
 // Experts of two products on a latent.
