@@ -104,8 +104,8 @@ void add(WordHash& hash, const Gemm& kernel) {
 }
 
 void add(WordHash& hash, const BatchedGemm& kernel) {
-  const auto& [batch, m, n, k, dtype] = kernel;
-  hash.add(batch, m, n, k, dtype);
+  const auto& [batch, m, n, k, dtype, implementation] = kernel;
+  hash.add(batch, m, n, k, dtype, implementation);
 }
 
 template <DescribedKernel Kind>

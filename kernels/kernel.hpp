@@ -44,6 +44,7 @@ struct BatchedGemm {
   int batch = 1;
   std::int64_t m = 0, n = 0, k = 0;
   DType dtype = DType::bf16;
+  Implementation implementation = {};
   friend bool operator==(const BatchedGemm&, const BatchedGemm&) = default;
 };
 

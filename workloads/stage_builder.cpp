@@ -264,11 +264,17 @@ void StageProgram::Builder::add_latent_expansion(const AttentionShape& own, int 
 
 /// Sparse attention works on the latent for prompts as well (vLLM's FlashMLA-sparse).
 void StageProgram::Builder::add_head_projection(const Operator& op, int calls) {
+  const Framework framework = settings_.implementation.framework;
+  const DType format = settings_.formats().attention;
+  // Weights of one scale stay in 8 bit in SGLang, those of blocks in TensorRT-LLM.
+  const bool is_8bit = (framework == Framework::sglang && format == DType::fp8) ||
+                       (framework == Framework::trtllm && format == DType::fp8_block);
   add(op.role,
       BatchedGemm{.batch = query_heads_per_rank(op.attention, layout_),
                   .n = op.out_features,
                   .k = op.in_features,
-                  .dtype = activation_},
+                  .dtype = is_8bit ? format : activation_,
+                  .implementation = settings_.implementation},
       calls, op.attention.index ? Rows::tokens : Rows::decodes);
 }
 

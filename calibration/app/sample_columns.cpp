@@ -44,11 +44,13 @@ struct ColumnsOf {
     return columns;
   }
   Columns operator()(const BatchedGemm& kernel) const {
-    return {{"batch", text(kernel.batch)},
-            {"m", text(kernel.m)},
-            {"n", text(kernel.n)},
-            {"k", text(kernel.k)},
-            {"dtype", std::string(enum_name(kernel.dtype))}};
+    Columns columns = {{"batch", text(kernel.batch)},
+                       {"m", text(kernel.m)},
+                       {"n", text(kernel.n)},
+                       {"k", text(kernel.k)},
+                       {"dtype", std::string(enum_name(kernel.dtype))}};
+    add_implementation(columns, kernel.implementation);
+    return columns;
   }
   Columns operator()(const Attention& kernel) const {
     Columns columns = {{"query_heads", text(kernel.query_heads)},

@@ -21,6 +21,7 @@ struct TableFormat {
 
 constexpr auto aiconfigurator_tables = std::to_array<TableFormat>({
     {"gemm_perf", import_gemm_perf, true},
+    {"mla_bmm_perf", import_heads_product_perf, true},
     {"context_attention_perf", import_context_attention_perf, true},
     {"generation_attention_perf", import_generation_attention_perf, true},
     {"encoder_attention_perf", import_encoder_attention_perf, true},

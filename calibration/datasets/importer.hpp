@@ -38,6 +38,7 @@ class SampleSink {
 void import_gemm_perf(const MeasuredFile& file, SampleSink& sink);
 void import_context_attention_perf(const MeasuredFile& file, SampleSink& sink);
 void import_generation_attention_perf(const MeasuredFile& file, SampleSink& sink);
+void import_heads_product_perf(const MeasuredFile& file, SampleSink& sink);  // latent attention's
 void import_encoder_attention_perf(const MeasuredFile& file, SampleSink& sink);
 void import_moe_perf(const MeasuredFile& file, SampleSink& sink);
 void import_mla_perf(const MeasuredFile& file, SampleSink& sink);  // context and generation

@@ -58,6 +58,7 @@ const EstimatorFamily& block_index_family();
 const EstimatorFamily& block_attention_family();
 const EstimatorFamily& latent_decode_family();
 const EstimatorFamily& hyper_connection_family();
+const EstimatorFamily& heads_product_family();
 
 namespace {
 
@@ -99,7 +100,8 @@ std::vector<const EstimatorFamily*> trained_families() {
   for (const auto* family :
        {&sampling_family(), &sampling_greedy_family(), &topk_routing_family(),
         &state_scan_prefill_family(), &state_scan_decode_family(), &state_convolution_family(),
-        &key_indexer_family(), &sparse_attention_family(), &hyper_connection_family()}) {
+        &key_indexer_family(), &sparse_attention_family(), &hyper_connection_family(),
+        &heads_product_family()}) {
     families.push_back(family);
   }
   return families;

@@ -196,6 +196,14 @@ const EstimatorFamily& block_attention_family() {
   return family;
 }
 
+const EstimatorFamily& heads_product_family() {
+  static const HybridFamily family(
+      "batched_gemm",
+      [](const Kernel& kernel) { return std::holds_alternative<BatchedGemm>(kernel); },
+      heads_product_time);
+  return family;
+}
+
 const EstimatorFamily& hyper_connection_family() {
   static const HybridFamily family("hyper_connection", is_hyper_connection, hyper_connection_time);
   return family;

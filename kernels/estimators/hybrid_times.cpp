@@ -120,6 +120,29 @@ HybridTime state_convolution_time(const Kernel& kernel, const GpuSpec& gpu, bool
   return out;
 }
 
+/// A product of each head, in tiles of 64 rows. What is quantised before it (SGLang's per tensor,
+/// TensorRT-LLM's per block on Hopper) is part of the call.
+HybridTime heads_product_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
+  const auto& product = std::get<BatchedGemm>(kernel);
+  constexpr double fixed = 3.3, fixed_8bit = 5.5, tile_rows = 64, tensor_share = 0.65,
+                   dram_share = 0.8;
+  const bool is_8bit = bytes_per_element(product.dtype) < 2;
+  HybridTime out;
+  out.sequences = product.batch;
+  out.queries = rows_of(product.m);
+  out.context = rows_of(product.k);
+  out.width = rows_of(product.n);
+  out.tasks = product.batch * std::ceil(out.queries / tile_rows) * std::ceil(out.width / 128);
+  out.is_native = product.implementation.framework == Framework::trtllm;
+  out.is_other_kind = is_8bit;
+  out.fixed = is_8bit ? fixed_8bit : fixed;
+  const double rows = std::ceil(out.queries / tile_rows) * tile_rows;
+  out.memory = memory_us(out, kernel_work(kernel).dram_bytes.value(), gpu, dram_share, is_cold);
+  out.math = tensor_us(2 * product.batch * rows * out.width * out.context, product.dtype, gpu,
+                       tensor_share);
+  return out;
+}
+
 /// TileLang's kernels (vLLM, SGLang), one of the two sites that a row of the table has.
 HybridTime hyper_connection_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& connection = std::get<HyperConnection>(kernel);

@@ -46,6 +46,8 @@ HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool 
 /// MiniMax-M3's blocks of keys (block_sparse_times.cpp): by the tasks of their launches.
 HybridTime block_index_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime block_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
+/// The heads' products of latent attention (batched_gemm).
+HybridTime heads_product_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime latent_decode_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 HybridTime hyper_connection_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold);
 

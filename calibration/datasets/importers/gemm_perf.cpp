@@ -1,7 +1,9 @@
 // AIConfigurator's gemm_perf: one row a matrix product as the framework's linear layer calls it,
 // quantisation of the activations included; one buffer repeated, so warm. TensorRT-LLM's products
 // of per-tensor fp8 were measured with scales found while it runs, which its checkpoints bring
-// along: computescale_perf says by how much that is longer, for the same activations.
+// along: computescale_perf says by how much that is longer, for the same activations. And
+// mla_bmm_perf: the products of DeepSeek's heads before and behind latent attention, quantisation
+// included.
 #include <map>
 #include <optional>
 
@@ -62,6 +64,30 @@ void import_gemm_perf(const MeasuredFile& file, SampleSink& sink) {
     }
     sink.add({gemm, file.gpu, Seconds(*milliseconds * 1e-3), std::string(rows.text(source)),
               "aiconfigurator", gemm_layout(gemm)});
+  }
+}
+
+void import_heads_product_perf(const MeasuredFile& file, SampleSink& sink) {
+  constexpr int latent_dim = 512, head_dim = 128;
+  CsvRows rows(file.path);
+  const int op = rows.column("op_name"), source = rows.column("kernel_source"),
+            dtype = rows.column("bmm_dtype"), tokens = rows.column("num_tokens"),
+            heads = rows.column("num_heads"), latency = rows.column("latency");
+  while (rows.next()) {
+    const bool is_before = rows.text(op) == "mla_gen_pre";
+    BatchedGemm product{.batch = static_cast<int>(rows.integer(heads)),
+                        .m = rows.integer(tokens),
+                        .n = is_before ? latent_dim : head_dim,
+                        .k = is_before ? head_dim : latent_dim,
+                        .dtype = parse_table_dtype(rows, dtype)};
+    // TensorRT-LLM's have scales a block, on Blackwell under the label fp8 no scales at all.
+    if (file.framework == Framework::trtllm && product.dtype == DType::fp8) {
+      product.dtype = DType::fp8_block;
+    }
+    product.implementation.framework = file.framework;
+    std::string layout = kernel_layout(product);
+    sink.add({product, file.gpu, Seconds(rows.number(latency) * 1e-3),
+              std::string(rows.text(source)), "aiconfigurator", std::move(layout)});
   }
 }
 

@@ -114,7 +114,8 @@ std::vector<Sample> samples() {
                            .values_are_keys = true,
                            .selected = 2048,
                            .load = AttentionLoad::exact(prompts)}},
-          {HyperConnection{.tokens = 4096, .hidden = 7168}}};
+          {HyperConnection{.tokens = 4096, .hidden = 7168}},
+          {BatchedGemm{.batch = 16, .m = 64, .n = 512, .k = 128}}};
 }
 
 std::unique_ptr<Predictor> synperf() {

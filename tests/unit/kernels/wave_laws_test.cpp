@@ -180,14 +180,14 @@ TEST(WavePredictor, BetterHardwareNeverCostsMore) {
 // Each predictor has a price for kernels that nothing was learned about, or says how to get one.
 TEST(Fallback, UnknownKernelsHaveAPriceOrARemedy) {
   const GpuSpec gpu = load_gpu("h200-sxm", {});
-  const Kernel batched = BatchedGemm{.batch = 16, .m = 32, .n = 512, .k = 128};
+  const Kernel unknown = Gemm{.m = 64, .n = 4096, .k = 4096, .dtype = DType::fp32};
   for (const char* name : {"synperf", "linear", "neusight", "synperf_paper"}) {
-    EXPECT_EQ(made(name)->predict(batched, gpu).time, made("roofline")->predict(batched, gpu).time)
+    EXPECT_EQ(made(name)->predict(unknown, gpu).time, made("roofline")->predict(unknown, gpu).time)
         << name;
     Value none;
     none.set("fallback", "none");
     try {
-      static_cast<void>(made(name, none)->predict(batched, gpu));
+      static_cast<void>(made(name, none)->predict(unknown, gpu));
       ADD_FAILURE() << name;
     } catch (const PredictionError& error) {
       EXPECT_THAT(error.what(), HasSubstr("set fallback = \"roofline\"")) << name;
