@@ -35,6 +35,7 @@ enum class KernelSource : std::uint8_t {
   cublas,
   cutlass,
   deep_gemm,
+  deep_gemm_routed,  // experts that only have the rows that DeepEP brought
   cute_dsl,
   marlin,  // 4 and 8-bit weights with 16-bit activations; Machete on Hopper is priced alike
   // any
@@ -45,7 +46,7 @@ struct EnumNames<KernelSource> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"automatic", "flashinfer_fa2", "flashinfer_fa3", "flashinfer_decode", "flashinfer_decode_tc",
        "flash_attention_2", "flash_attention_3", "flash_attention_4", "trtllm", "flash_mla",
-       "cublas", "cutlass", "deep_gemm", "cute_dsl", "marlin", "triton"});
+       "cublas", "cutlass", "deep_gemm", "deep_gemm_routed", "cute_dsl", "marlin", "triton"});
 };
 
 struct Implementation {

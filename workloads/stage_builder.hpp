@@ -95,6 +95,7 @@ class StageProgram::Builder {
   [[nodiscard]] bool is_whole(const Operator& op) const { return op.of_moe && shares_attention(); }
   [[nodiscard]] Rows rows_of(const Operator& op) const;
   [[nodiscard]] bool shares_attention() const { return layout_.exchanges_tokens(); }
+  [[nodiscard]] bool has_routed_rows() const;
 
   /// One rank's heads of an operator's layer; values as wide as keys, on average where they are
   /// not.

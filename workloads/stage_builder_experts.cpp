@@ -11,6 +11,7 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
   if (settings_.expert_kernels != KernelSource::automatic) {
     implementation.source = settings_.expert_kernels;
   }
+  if (has_routed_rows()) implementation.source = KernelSource::deep_gemm_routed;
   const Stream stream = layout_.expert_gpus > 0 ? Stream::experts : Stream::compute;
   add(op.role,
       FusedMoe{.experts = model_.moe->experts,
@@ -27,6 +28,19 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
                .placed_by_load = layout_.experts_by_load},
       calls, shares_attention() ? Rows::stage : Rows::tokens, stream);
   add_expert_adapters(op, sharing, calls);
+}
+
+/// Behind DeepEP vLLM and SGLang multiply blocks' fp8 by DeepGEMM, and only the rows that came.
+bool StageProgram::Builder::has_routed_rows() const {
+  const auto is_deepep = [](ExchangeMethod method) {
+    return method == ExchangeMethod::deepep_normal || method == ExchangeMethod::deepep_low_latency;
+  };
+  const ExpertExchange& exchange = settings_.expert_exchange;
+  const KernelSource asked = settings_.expert_kernels;
+  return shares_attention() && is_deepep(exchange.prompts) && is_deepep(exchange.decodes) &&
+         settings_.formats().experts == DType::fp8_block &&
+         settings_.implementation.framework != Framework::trtllm &&
+         (asked == KernelSource::automatic || asked == KernelSource::deep_gemm);
 }
 
 /// As vLLM's FusedMoEWithLoRA has it: pairs for gate and up, which read the same rows, and one for

@@ -20,6 +20,7 @@ const EstimatorFamily& gemm_4bit_trtllm_family();
 
 const EstimatorFamily& moe_marlin_family();
 const EstimatorFamily& moe_deep_gemm_family();
+const EstimatorFamily& moe_deep_gemm_routed_family();
 const EstimatorFamily& moe_triton_16bit_family();
 const EstimatorFamily& moe_triton_8bit_family();
 const EstimatorFamily& moe_trtllm_family();
@@ -110,15 +111,11 @@ std::vector<const EstimatorFamily*> trained_families() {
 /// Those without networks. They come first: what they cover is theirs alone, though a format that
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 std::vector<const EstimatorFamily*> first_order_families() {
-  std::vector<const EstimatorFamily*> families = {&gemm_weight_only_family(),
-                                                  &moe_marlin_family(),
-                                                  &moe_deep_gemm_family(),
-                                                  &mamba_decode_family(),
-                                                  &block_index_family(),
-                                                  &block_attention_family(),
-                                                  &latent_decode_family(),
-                                                  &draft_verification_family(),
-                                                  &draft_verification_greedy_family()};
+  std::vector<const EstimatorFamily*> families = {
+      &gemm_weight_only_family(),         &moe_marlin_family(),    &moe_deep_gemm_family(),
+      &moe_deep_gemm_routed_family(),     &mamba_decode_family(),  &block_index_family(),
+      &block_attention_family(),          &latent_decode_family(), &draft_verification_family(),
+      &draft_verification_greedy_family()};
   add_elementwise(false, families);
   return families;
 }

@@ -224,6 +224,25 @@ const EstimatorFamily& moe_deep_gemm_family() {
   return family;
 }
 
+/// Without networks. Launches and streaming: wideep_generation_moe_perf of an H100 (SGLang,
+/// DeepSeek-V3's experts behind DeepEP; 4 to 64 ranks, up to 128 tokens a rank), whose median it is
+/// within 10 % of, and on an H200 and a B200 alike, as long as ranks have equal shares: the table's
+/// are drawn by power laws and of the busiest. Products: as moe_deep_gemm. wideep_context_moe_perf
+/// waits for the host before each call (0.3 ms), which no price has.
+const EstimatorFamily& moe_deep_gemm_routed_family() {
+  static const MoeFamily family("moe_deep_gemm_routed", MoeStyle::deep_gemm_routed,
+                                {.launch_cycles_vllm = 46e3,
+                                 .launch_cycles_sglang = 46e3,
+                                 .dram_share = 0.93,
+                                 .l2_share = 0.7,
+                                 .issue = 1.6,
+                                 .load_share = 0,
+                                 .step_cycles = 0,
+                                 .handed_on = 1.0},
+                                Launcher::any, 0.2);
+  return family;
+}
+
 /// TensorRT-LLM's own build of grouped CUTLASS products, and its DeepGEMM on Blackwell. Constants:
 /// 4,000 rows of its tables (A100, H100, H200, B200, L40S); T alone is within 22 %.
 const EstimatorFamily& moe_cutlass_trtllm_family() {

@@ -59,7 +59,7 @@ void add_handed_on(const FusedMoe& kernel, const GpuSpec& gpu, MoeStyle style,
   const bool takes_all = style == MoeStyle::marlin;
   const auto tokens = static_cast<double>(kernel.tokens);
   const double tokens_here = takes_all ? tokens : std::min(tokens, model.load.assignments);
-  const double batch = is_vllm ? tokens : tokens_here;
+  const double batch = is_vllm && style != MoeStyle::deep_gemm_routed ? tokens : tokens_here;
   const auto hidden = static_cast<double>(kernel.hidden);
   const double multiplied =
       style == MoeStyle::deep_gemm ? contiguous_rows(kernel, model.load) : model.load.assignments;

@@ -78,6 +78,8 @@ MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu) {
       // TensorRT-LLM knows the rows of each expert, and the tables have its layers.
       return kernel.implementation.framework == Framework::trtllm ? MoeStyle::cutlass
                                                                   : MoeStyle::deep_gemm;
+    case KernelSource::deep_gemm_routed:
+      return is_hopper_or_datacentre_blackwell(gpu) ? MoeStyle::deep_gemm_routed : MoeStyle::triton;
     case KernelSource::cutlass:
     case KernelSource::cute_dsl:
       return MoeStyle::cutlass;
@@ -96,6 +98,8 @@ ExpertTile expert_tile(const FusedMoe& kernel, const GpuSpec& gpu, const ExpertL
       return {128, 128, 64};
     case MoeStyle::deep_gemm:
       return {deep_gemm_rows, 128, 128};
+    case MoeStyle::deep_gemm_routed:
+      return {64, 128, 128};
     case MoeStyle::triton:
       break;
   }

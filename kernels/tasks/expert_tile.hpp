@@ -9,7 +9,8 @@
 
 namespace foretoken {
 
-enum class MoeStyle { triton, trtllm, cutlass, marlin, deep_gemm };
+/// deep_gemm: contiguous, with room for every expert's rows. deep_gemm_routed: the rows that came.
+enum class MoeStyle { triton, trtllm, cutlass, marlin, deep_gemm, deep_gemm_routed };
 
 /// Whose kernels run a layer; `automatic` sources are resolved for the GPU first.
 MoeStyle moe_style(const FusedMoe& kernel, const GpuSpec& gpu);

@@ -123,6 +123,10 @@ std::string_view approximation_of(MoeStyle style) {
     case MoeStyle::deep_gemm:
       return "DeepGEMM chooses its columns a launch: 128 rows by 128 stand in, and room for every "
              "expert's rows is multiplied";
+    case MoeStyle::deep_gemm_routed:
+      return "DeepGEMM chooses its tile a launch: 64 rows by 128 stand in; rows come sorted, "
+             "though "
+             "a launch for that is shown";
     default:
       return "CUTLASS's grouped products tune their tile at run time: 128 x 128 stands in";
   }

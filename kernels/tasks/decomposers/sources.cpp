@@ -49,6 +49,7 @@ std::span<const DecomposerEntry<FusedMoe>> moe_decomposers() {
       {KernelSource::triton, decompose_triton_moe},
       {KernelSource::cutlass, decompose_grouped_moe},
       {KernelSource::deep_gemm, decompose_grouped_moe},
+      {KernelSource::deep_gemm_routed, decompose_grouped_moe},
       {KernelSource::trtllm, decompose_grouped_moe},
       {KernelSource::marlin, decompose_grouped_moe},
   });

@@ -305,6 +305,8 @@ TEST(EstimatorMoe, CoversBySourceAndWidth) {
            Case{Framework::vllm, cutlass, DType::fp8_block, h200, "moe_cutlass"},
            Case{Framework::vllm, deep_gemm, DType::fp8_block, h200, "moe_deep_gemm"},
            Case{Framework::trtllm, deep_gemm, DType::fp8_block, b200, "moe_cutlass_trtllm"},
+           Case{Framework::sglang, deep_gemm_routed, DType::fp8_block, b200,
+                "moe_deep_gemm_routed"},
            Case{Framework::vllm, automatic, DType::bf16, h200, "moe_triton_16bit"},
            Case{Framework::vllm, automatic, DType::nvfp4, b200, "moe_trtllm"},
            Case{Framework::vllm, triton, DType::fp32, h200, "none"},
@@ -351,6 +353,30 @@ TEST(EstimatorMoe, DeepGemmsProductsTakeWhatIsPublished) {
   const double whole = price_us(layer, gpu_of("h100-sxm"));
   layer.tp = 2;
   EXPECT_NEAR(whole - price_us(layer, gpu_of("h100-sxm")), 6355 - 3745, 0.15 * (6355 - 3745));
+}
+
+// AIConfigurator's wideep_generation_moe_perf, medians of power laws (us): DeepSeek-V3's experts in
+// SGLang behind DeepEP's low-latency kernels, tokens of all ranks.
+TEST(EstimatorMoe, RoutedRowsTakeWhatWasMeasured) {
+  struct Row {
+    const char* gpu;
+    int ranks;
+    std::int64_t tokens;
+    double us;
+  };
+  for (const Row& row : {Row{"h100-sxm", 4, 256, 965}, Row{"h100-sxm", 16, 256, 254},
+                         Row{"h100-sxm", 64, 512, 89}, Row{"b200-sxm", 4, 256, 467},
+                         Row{"b200-sxm", 16, 256, 138}, Row{"b200-sxm", 64, 512, 51}}) {
+    FusedMoe layer = moe_of(row.tokens, 256, 8, row.ranks, DType::fp8_block);
+    layer.hidden = 7168;
+    layer.intermediate = 2048;
+    layer.implementation = {Framework::sglang, KernelSource::deep_gemm_routed, true};
+    EXPECT_NEAR(price_us(layer, gpu_of(row.gpu)), row.us, 0.12 * row.us)
+        << row.gpu << ", " << row.ranks << " ranks";
+    const double before = price_us(layer, gpu_of(row.gpu));
+    layer.tokens *= 4;
+    EXPECT_GE(price_us(layer, gpu_of(row.gpu)), before);
+  }
 }
 
 TEST(EstimatorMoe, AFormatWithoutAPathIsAnError) {

@@ -94,56 +94,6 @@ TEST(Generate, KindsOfLayersHaveTheirOwnShapes) {
   EXPECT_EQ(std::get<Gemm>(qkv->kernel).n, 16 * 192 + 2 * (192 + 128));
 }
 
-// Two groups of two ranks with 100 and 60 tokens; 8 experts on 4 ranks, two each.
-BatchShape batch_beside_60() {
-  BatchShape batch = batch_of_100();
-  batch.stage_tokens = 160;
-  batch.stage_tokens_max = 100;
-  return batch;
-}
-
-Transformer small_moe() {
-  Transformer toy = model("mixtral-8x7b");
-  toy.moe->shared_intermediate = 1024;
-  return toy;
-}
-
-BatchShape three_decodes() {
-  BatchShape batch;
-  batch.tokens = batch.logit_rows = 3;
-  batch.attention = AttentionLoad::exact({{1, 64}, {1, 64}, {1, 64}});
-  batch.stage_tokens = 5;
-  batch.stage_tokens_max = 3;
-  return batch;
-}
-
-// Rank 0 of the fuller group sends 50 tokens, more than the busiest receives of 160 / 4; their
-// copies are the exchange's to count. Prompts go by the normal kernels, and so does what the
-// buffers of the others do not hold.
-TEST(Generate, DeepEpSendsTokensOfOneRank) {
-  const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
-  ExecutionSettings settings;
-  settings.expert_exchange = {ExchangeMethod::deepep_normal, ExchangeMethod::deepep_low_latency,
-                              128};
-  const auto dispatch = [&](const BatchShape& batch) {
-    return kernel<Collective>(generate(small_moe(), layout, settings, batch, 0), "moe_dispatch");
-  };
-  EXPECT_EQ(dispatch(batch_beside_60()), (Collective{CollectiveOp::expert_dispatch,
-                                                     CommGroup::expert_parallel,
-                                                     4,
-                                                     50 * 4096 * 2.0,
-                                                     {8, 2, ExpertMode::normal}}));
-  BatchShape decodes = three_decodes();
-  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::low_latency);
-  decodes.stage_has_prompts = true;
-  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::normal) << "another rank's prompt";
-  decodes.stage_has_prompts = false;
-  decodes.stage_tokens_max = 257;  // 129 a rank
-  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::normal);
-  decodes.stage_tokens_max = 256;
-  EXPECT_EQ(dispatch(decodes).experts.mode, ExpertMode::low_latency);
-}
-
 // All-reduced: 160 tokens of both groups, nothing padded, and every rank has every sum. Decodes are
 // gathered, padded to the fuller group's three.
 TEST(Generate, PromptsAndDecodesMayReachExpertsInTwoWays) {

@@ -64,4 +64,27 @@ inline Collective tensor_collective(CollectiveOp op, int ranks, double bytes) {
   return {.op = op, .group = CommGroup::tensor_parallel, .ranks = ranks, .bytes = bytes};
 }
 
+/// Two groups of two ranks with 100 and 60 tokens; 8 experts on 4 ranks, two each.
+inline BatchShape batch_beside_60() {
+  BatchShape batch = batch_of_100();
+  batch.stage_tokens = 160;
+  batch.stage_tokens_max = 100;
+  return batch;
+}
+
+inline Transformer small_moe() {
+  Transformer toy = model("mixtral-8x7b");
+  toy.moe->shared_intermediate = 1024;
+  return toy;
+}
+
+inline BatchShape three_decodes() {
+  BatchShape batch;
+  batch.tokens = batch.logit_rows = 3;
+  batch.attention = AttentionLoad::exact({{1, 64}, {1, 64}, {1, 64}});
+  batch.stage_tokens = 5;
+  batch.stage_tokens_max = 3;
+  return batch;
+}
+
 }  // namespace foretoken
