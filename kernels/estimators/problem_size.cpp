@@ -81,6 +81,8 @@ template <class Own>
 auto* row_count(Own& own) {
   if constexpr (requires { own.rows; }) {
     return &own.rows;
+  } else if constexpr (requires { own.batch; }) {  // of each head's product
+    return &own.m;
   } else {
     return &own.tokens;
   }
@@ -90,7 +92,8 @@ template <class Own>
 constexpr bool has_rows = requires(Own own) {
   own.rows;
 }
-|| requires(Own own) { own.tokens; };
+|| requires(Own own) { own.tokens; }
+|| std::is_same_v<Own, BatchedGemm>;
 template <class Own>
 constexpr bool has_load = requires(Own own) {
   own.load;

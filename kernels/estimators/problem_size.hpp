@@ -17,7 +17,7 @@ inline constexpr int size_axes_max = 3;
 /// of each, of prompts its queries and its cached context (1 + 64ths of tokens); of unequal
 /// sequences the mean.
 struct ProblemSize {
-  std::size_t axes = 0;  // 0: products, batches of prompts beside decodes, collectives
+  std::size_t axes = 0;  // 0: one product, batches of prompts beside decodes, collectives
   std::array<double, size_axes_max> sizes = {1, 1, 1};
   bool is_whole = false;  // kernels of these sizes have one problem, whatever their sequences
 };
