@@ -92,7 +92,7 @@ HybridTime block_index_time(const Kernel& kernel, const GpuSpec& gpu, bool /*is_
   out.tasks = picks;
   if (out.is_prompt) {
     const Decomposition cut = decompose(kernel, gpu);
-    const double tile = 128.0 * 64 * 2 * index.head_dim;
+    const double tile = 2.0 * attended_block * index_queries * index.head_dim;
     const Walks scores = walks_of(cut.launches.front(), tile, &Task::tensor_ops);
     const Walks blocks = walks_of(cut.launches.back(), 1, &Task::fma_ops);
     out.tasks = scores.tasks;
@@ -114,7 +114,7 @@ HybridTime block_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool /
   out.fixed = out.is_prompt ? c.prompt_fixed : c.decode_fixed;
   const auto queries = static_cast<double>(sparse.load.query_tokens());
   out.tasks = queries * sparse.kv_heads;
-  const double blocks = selected_pairs(sparse.load, sparse.selected, 1) / 128;
+  const double blocks = selected_pairs(sparse.load, sparse.selected, 1) / attended_block;
   double walk = 0;
   if (!out.is_prompt) {
     walk = blocks * sparse.kv_heads * (is_8bit ? c.decode_tile_8bit : c.decode_tile);
@@ -122,7 +122,7 @@ HybridTime block_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool /
     out.fixed = gather_fixed;
     walk = sparse.query_heads * (queries * gather_query + blocks * gather_block);
   } else {
-    const double tile = 2.0 * 16 * 128 * (sparse.key_dim + sparse.value_dim);
+    const double tile = 2.0 * attended_rows * attended_block * (sparse.key_dim + sparse.value_dim);
     const Walks walks = walks_of(decompose(kernel, gpu).launches.front(), tile, &Task::tensor_ops);
     walk = walks.total * (is_8bit ? c.prompt_tile_8bit : c.prompt_tile);
   }

@@ -92,8 +92,8 @@ LatentDecode decode_of(const SparseAttention& sparse, const GpuSpec& gpu) {
     case LatentKernel::trtllm:
       if (holds_8bit(sparse)) return {.fixed = 11, .query = is_vllm ? 85.0 : 52.0};
       return {.fixed = 15, .query = is_vllm ? 120.0 : 107.0};
-    default:
-      return {.fixed = 8.6, .query = 66, .further = 1};
+    default:  // walked as a prompt's
+      return {.fixed = 8.6, .query = 0};
   }
 }
 

@@ -7,6 +7,10 @@
 
 namespace foretoken {
 
+/// MiniMax-M3's tiles in Triton, by which launches are cut and times told: keys of a block, queries
+/// of an index's CTA (64 or 128, tuned on the GPU), rows that a KV head's query heads fill up to.
+inline constexpr std::int64_t attended_block = 128, index_queries = 64, attended_rows = 16;
+
 /// Latents and DeepSeek-V4's compressed keys are their own values; keys of blocks are not.
 inline bool attends_to_blocks(const SparseAttention& kernel) { return !kernel.values_are_keys; }
 

@@ -3,6 +3,8 @@
 // layers/attention/minimax_sparse_ops/prefill; read in August 2026): a CTA scores all blocks that
 // 64 queries of an index head see, none is split along the keys; another picks those of one query;
 // a third walks what a query picked, for the query heads of one KV head.
+#include "kernels/tasks/block_sparse.hpp"
+
 #include <algorithm>
 
 #include "kernels/tasks/decomposers/decomposer.hpp"
@@ -11,8 +13,6 @@ namespace foretoken {
 namespace {
 
 constexpr int block_threads = 128, block_registers = 168;
-constexpr std::int64_t query_tile = 64;       // tuned on the GPU: 64 or 128
-constexpr std::int64_t attended_block = 128;  // MiniMax-M3's, a step of the attention's walk
 constexpr double score_bytes = 4;
 
 constexpr std::string_view tuned_tile = "tiles are tuned on the GPU: 64 queries stand in";
@@ -46,14 +46,14 @@ Decomposition decompose_block_index(const KeyIndexer& kernel, const GpuSpec& /*g
   for (const SliceRun& run : slice_runs(kernel.load, LoadPart::all)) {
     const std::int64_t queries = run.slice.query_tokens;
     append_times(scores, run.count * kernel.heads, [&](TaskList& tasks) {
-      for (std::int64_t first = 0; first < queries; first += query_tile) {
+      for (std::int64_t first = 0; first < queries; first += index_queries) {
         const KeySpan seen =
-            visible_keys(run.slice, first, std::min(first + query_tile, queries), true, 0);
+            visible_keys(run.slice, first, std::min(first + index_queries, queries), true, 0);
         const auto keys = static_cast<double>(round_up(seen.size(), kernel.block));
         append_tasks(tasks,
-                     {.tensor_ops = 2 * query_tile * keys * kernel.head_dim,
-                      .fma_ops = query_tile * keys,
-                      .bytes_loaded = (query_tile + keys) * row},
+                     {.tensor_ops = 2 * index_queries * keys * kernel.head_dim,
+                      .fma_ops = index_queries * keys,
+                      .bytes_loaded = (index_queries + keys) * row},
                      1);
       }
     });
@@ -74,7 +74,7 @@ Decomposition decompose_block_index(const KeyIndexer& kernel, const GpuSpec& /*g
 Decomposition decompose_block_attention(const SparseAttention& kernel, const GpuSpec& /*gpu*/) {
   TaskList tasks;
   const std::int64_t group = kernel.query_heads / std::max(kernel.kv_heads, 1);
-  const auto rows = static_cast<double>(std::max<std::int64_t>(power_of_two_at_least(group), 16));
+  const auto rows = static_cast<double>(std::max(power_of_two_at_least(group), attended_rows));
   const double key_bytes = (kernel.key_dim + kernel.value_dim) * bytes_per_element(kernel.kv_dtype);
   const std::int64_t picked = kernel.selected / attended_block;
   for (const SliceRun& run : slice_runs(kernel.load, LoadPart::all)) {

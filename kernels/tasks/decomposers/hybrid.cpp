@@ -1,7 +1,6 @@
 // Recurrences, sparse attention and its index (but for prompts of blocks: block_sparse.cpp),
-// hyper-connections: nobody recorded their launches,
-// so that their work is cut into equal tasks, a CTA for what they are known to run apart (a head of
-// a sequence, a query, a token).
+// hyper-connections: nobody recorded their launches, so that their work is cut into equal tasks, a
+// CTA for what they are known to run apart (a head of a sequence, a query, a token).
 #include <algorithm>
 
 #include "kernels/kernel_work.hpp"

@@ -58,6 +58,62 @@ TEST(HybridImporters, AnIndexScoresAndChooses) {
   EXPECT_EQ(std::get<KeyIndexer>(dataset.samples[1].kernel).load.prefill.context_tokens, 4100);
 }
 
+// GLM-5's decodes are scored by the paged kernel, which DeepSeek-V4's table times with four tokens
+// a key: 8,192 keys are its step of 32,768. Among them GLM-5's own kernel picks.
+TEST(HybridImporters, DecodesOfAnIndexArePagedScoresAndTheirChoice) {
+  DataFolder folder;
+  const std::string columns =
+      "op_name,kernel_source,model,architecture,mla_dtype,kv_cache_dtype,gemm_type,num_heads,"
+      "batch_size,isl,tp_size,step,compress_ratio,latency";
+  const auto row = [](const char* model, int step, int ratio, const char* rest) {
+    return fmt::format("x,s,{},A,fp8,fp8,fp8,64,2,1,1,{},{},{}\n", model, step, ratio, rest);
+  };
+  const char* glm = "zai-org/GLM-5";
+  const char* v4 = "DeepSeek-V4-Flash";
+  const std::string at = "kernels/h100_sxm/";
+  folder.write(at + "glm5_mqa_logits_module_perf.sglang.csv",
+               columns + "\n" + row(glm, 8192, 1, "0.03") + row(glm, 16'384, 1, "0.06"));
+  folder.write(at + "glm5_topk_module_perf.sglang.csv.gz",
+               columns + ",score_mode\n" + row(glm, 8192, 1, "0.005,top_last") +
+                   row(glm, 16'384, 1, "0.007,top_last"));
+  folder.write(at + "dsv4_paged_mqa_logits_module_perf.sglang.csv.gz",
+               columns + "\n" + row(v4, 32'768, 4, "0.004") + row(v4, 1'000'000, 4, "0.009"));
+  // Of 1,000,000 tokens the second version was not timed.
+  folder.write(at + "dsv4_csa_topk_calib_perf.sglang.csv.gz",
+               columns + ",score_mode\n" + row(v4, 32'768, 4, "0.006,v1_top_last") +
+                   row(v4, 32'768, 4, "0.002,v2_top_last") +
+                   row(v4, 1'000'000, 4, "0.2,v1_top_last"));
+  const Dataset dataset = load_foretoken_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 2U);
+  const auto is_compressed = [](const Sample& sample) {
+    return std::get<KeyIndexer>(sample.kernel).ratio == 4;
+  };
+  const bool is_first = is_compressed(dataset.samples[0]);
+  const Sample& compressed = dataset.samples[is_first ? 0 : 1];
+  const Sample& plain = dataset.samples[is_first ? 1 : 0];
+  EXPECT_NEAR(compressed.time.value(), 6e-6, 1e-12);
+  EXPECT_NEAR(plain.time.value(), 9e-6, 1e-12);
+  EXPECT_EQ(std::get<KeyIndexer>(plain.kernel).heads, 64);
+}
+
+TEST(HybridImporters, HeadsProductsOfLatentAttention) {
+  DataFolder folder;
+  const std::string columns = "op_name,kernel_source,bmm_dtype,num_tokens,num_heads,latency\n";
+  folder.write("kernels/h100_sxm/mla_bmm_perf.sglang.csv",
+               columns + "mla_gen_pre,b,bfloat16,64,16,0.0043\nmla_gen_post,b,fp8,1,128,0.009\n");
+  folder.write("kernels/h100_sxm/mla_bmm_perf.trtllm.csv",
+               columns + "mla_gen_pre,b,fp8,64,16,0.0086\n");
+  const Dataset dataset = load_foretoken_data(folder.path());
+  ASSERT_EQ(dataset.samples.size(), 3U);
+  const auto product = [&](std::size_t i) {
+    return std::get<BatchedGemm>(dataset.samples[i].kernel);
+  };
+  EXPECT_EQ(product(0), (BatchedGemm{16, 64, 512, 128, DType::bf16, {Framework::sglang}}));
+  EXPECT_NEAR(dataset.samples[0].time.value(), 4.3e-6, 1e-12);
+  EXPECT_EQ(product(1), (BatchedGemm{128, 1, 128, 512, DType::fp8, {Framework::sglang}}));
+  EXPECT_EQ(product(2).dtype, DType::fp8_block) << "TensorRT-LLM's have scales a block";
+}
+
 TEST(HybridImporters, ARowOfHyperConnectionsHasTwoSites) {
   DataFolder folder;
   folder.write("kernels/h100_sxm/mhc_module_perf.vllm.csv",
