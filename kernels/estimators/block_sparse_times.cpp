@@ -3,7 +3,7 @@
 // `foretoken-calibrate evaluate --modules` prints what is left on all GPUs.
 #include <algorithm>
 
-#include "kernels/estimators/hybrid_times.hpp"
+#include "kernels/estimators/hybrid_parts.hpp"
 #include "kernels/kernel_work.hpp"
 #include "kernels/tasks/block_sparse.hpp"
 #include "kernels/tasks/decomposition.hpp"
@@ -11,11 +11,7 @@
 namespace foretoken {
 namespace {
 
-/// What an SM takes beside an H100's, by the clock alone.
-double walk_stretch(const GpuSpec& gpu) {
-  constexpr double reference_hz = 1.83e9;
-  return reference_hz / gpu.clock.value();
-}
+constexpr double told_hz = 1.83e9;  // an H100's
 
 /// us. A tile is 128 keys before the 64 queries (index) or the 16 rows (attention) of a CTA.
 struct IndexConstants {
@@ -54,10 +50,9 @@ HybridTime shape_of(const Kind& kernel) {
 /// us at the roofs, and what the walk takes longer than they do.
 void set_parts(HybridTime& out, const KernelWork& work, const GpuSpec& gpu, double walk) {
   constexpr double dram_share = 0.86;
-  out.memory = work.dram_bytes.value() / (gpu.dram_bandwidth.value() * dram_share) * 1e6;
-  const double rate = gpu.tensor_rate(work.tensor_dtype).value();
-  out.math = work.tensor_flops / (rate > 0 ? rate : gpu.fma_rate().value()) * 1e6;
-  out.walk = std::max(walk * walk_stretch(gpu) - std::max(out.memory, out.math), 0.0);
+  out.memory = memory_us(out, work.dram_bytes.value(), gpu, dram_share, true);
+  out.math = tensor_us(work.tensor_flops, work.tensor_dtype, gpu, 1);
+  out.walk = std::max(walk * clock_stretch(gpu, told_hz) - std::max(out.memory, out.math), 0.0);
 }
 
 /// Sums of a launch's walks, in units of `tile` operations.

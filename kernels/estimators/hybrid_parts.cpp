@@ -14,10 +14,7 @@ Bound HybridTime::bound() const {
   return math > memory ? Bound::tensor : Bound::dram;
 }
 
-double clock_stretch(const GpuSpec& gpu) {
-  constexpr double reference_hz = 1.755e9;
-  return reference_hz / gpu.clock.value();
-}
+double clock_stretch(const GpuSpec& gpu, double told_hz) { return told_hz / gpu.clock.value(); }
 
 double memory_us(HybridTime& out, double bytes, const GpuSpec& gpu, double share, bool is_cold) {
   constexpr double l2_fill = 0.6, l2_share = 0.6;

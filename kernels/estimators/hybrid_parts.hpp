@@ -8,8 +8,9 @@ namespace foretoken {
 
 inline double rows_of(std::int64_t count) { return static_cast<double>(count); }
 
-/// How much longer than on an H100 what a single SM does one thing after the other takes.
-double clock_stretch(const GpuSpec& gpu);
+/// How much longer than at the clock that its constants are told at what a single SM does one thing
+/// after the other takes.
+double clock_stretch(const GpuSpec& gpu, double told_hz = 1.755e9);
 
 /// us at `share` of the DRAM bandwidth, and at the L2's for what a warm launch finds there; sets
 /// out.working_set.

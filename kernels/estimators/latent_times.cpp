@@ -127,8 +127,8 @@ HybridTime latent_decode_time(const Kernel& kernel, const GpuSpec& gpu, bool /*i
   HybridTime out;
   out.fixed = c.fixed;
   if (queries == 0) return out;
-  const double bytes = sparse_attention_work(sparse).dram_bytes.value();
-  out.memory = bytes / (gpu.dram_bandwidth.value() * c.dram_share) * 1e6;
+  out.memory =
+      memory_us(out, sparse_attention_work(sparse).dram_bytes.value(), gpu, c.dram_share, true);
   const double groups = 1 + c.further * (groups_of(sparse, 64) - 1);
   const double picked = selected_pairs(sparse.load, sparse.selected, 1) / rows_of(sparse.selected);
   switch (latent_kernel(sparse, gpu)) {
