@@ -116,7 +116,10 @@ void add_fleet(const SimulatedRun& outcome, Report& report) {
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
     const std::optional<Report::Fleet> part = fleet_of(outcome, pool);
     if (!part) return;
-    if (!report.fleet) report.fleet.emplace().cost = 0.0;
+    if (!report.fleet) {
+      report.fleet = Report::Fleet{};
+      report.fleet->cost = 0.0;
+    }
     report.fleet->cost = part->cost && report.fleet->cost
                              ? std::optional(*report.fleet->cost + *part->cost)
                              : std::nullopt;
