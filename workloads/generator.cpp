@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/expert_load.hpp"
+#include "kernels/latent_prompts.hpp"
 #include "workloads/chunked_load.hpp"
 #include "workloads/stage_builder.hpp"
 
@@ -167,6 +168,8 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
       return static_cast<double>(batch.attention.decode.query_tokens);
     case Rows::prompts:
       return static_cast<double>(batch.attention.prefill.query_tokens);
+    case Rows::expanded:
+      return static_cast<double>(expanded_latents(batch.attention.prefill, framework_));
     case Rows::gathered:  // what gets no token
       return static_cast<double>(std::max<std::int64_t>(0, batch.tokens - batch.logit_rows) *
                                  sharing_prompts_);

@@ -131,6 +131,7 @@ class StageProgram {
     judged,           // and those that drafts are judged by
     decodes,          // new tokens of sequences that decode
     prompts,          // of prompts
+    expanded,         // tokens of prompts whose keys and values are made from latents
     gathered,         // of prompts, on all ranks that share them
     adapted,          // of sequences with adapters
     adapted_experts,  // (token, expert) pairs of these

@@ -166,10 +166,18 @@ void StageProgram::Builder::add_operator(const Operator& op, int calls) {
   }
 }
 
-/// TensorRT-LLM's attention rotates keys and writes the cache itself, and is measured with both.
+/// TensorRT-LLM's attention rotates keys and writes the cache itself, and is measured with both;
+/// but for latent prompts.
 bool StageProgram::Builder::attention_rotates_and_writes() const {
   return settings_.implementation.framework == Framework::trtllm && !model_.mla &&
          !model_.compressed;
+}
+
+/// Decodes have rotation and cache write in TensorRT-LLM's attention, and in its graphs the
+/// latent's norm is beside the query's, on a stream of its own.
+StageProgram::Rows StageProgram::Builder::rows_of_latents() const {
+  return settings_.implementation.framework == Framework::trtllm && model_.mla ? Rows::prompts
+                                                                               : Rows::tokens;
 }
 
 void StageProgram::Builder::add_rope(const Operator& op, int calls) {
@@ -179,8 +187,8 @@ void StageProgram::Builder::add_rope(const Operator& op, int calls) {
   const int heads = shares_key ? own.query_heads + 1 : new_heads(own);
   // DeepSeek-V4's queries are normalised and rotated in one pass over whole heads.
   const int dim = model_.mla ? model_.mla->rope_dim : op.attention.head_dim;
-  add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false},
-      calls);
+  add(op.role, Rope{.heads = heads, .head_dim = dim, .dtype = activation_, .is_cold = false}, calls,
+      rows_of_latents());
 }
 
 void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
@@ -195,7 +203,7 @@ void StageProgram::Builder::add_kv_write(const Operator& op, int calls) {
     write.kv_heads = 1;
     write.head_dim = (model_.mla->kv_rank + model_.mla->rope_dim + 1) / 2;
   }
-  add(op.role, write, calls);
+  add(op.role, write, calls, rows_of_latents());
 }
 
 /// Heads whose queries, and keys where the layer has any of its own, are normed and rotated.
@@ -259,16 +267,16 @@ void StageProgram::Builder::add_latent_expansion(const AttentionShape& own, int 
   add("kv_b_proj",
       product(std::int64_t{own.query_heads} * (mla.nope_dim + mla.value_dim), mla.kv_rank,
               settings_.formats().attention),
-      calls, layout_.prefill_context > 1 ? Rows::gathered : Rows::prompts);
+      calls, layout_.prefill_context > 1 ? Rows::gathered : Rows::expanded);
 }
 
 /// Sparse attention works on the latent for prompts as well (vLLM's FlashMLA-sparse).
 void StageProgram::Builder::add_head_projection(const Operator& op, int calls) {
   const Framework framework = settings_.implementation.framework;
   const DType format = settings_.formats().attention;
-  // Weights of one scale stay in 8 bit in SGLang, those of blocks in TensorRT-LLM.
-  const bool is_8bit = (framework == Framework::sglang && format == DType::fp8) ||
-                       (framework == Framework::trtllm && format == DType::fp8_block);
+  // Weights of one scale stay in 8 bit in SGLang. TensorRT-LLM's of blocks take in whole blocks of
+  // attention what 16-bit ones do: the table of its products has a quantisation that they do not.
+  const bool is_8bit = framework == Framework::sglang && format == DType::fp8;
   add(op.role,
       BatchedGemm{.batch = query_heads_per_rank(op.attention, layout_),
                   .n = op.out_features,
@@ -303,7 +311,8 @@ std::int64_t StageProgram::Builder::add_heads_exchange(const Operator& op, int c
 }
 
 void StageProgram::Builder::add_norm(const Operator& op, int calls) {
-  if (model_.compressed && op.role == "kv_a_norm") return;  // in one launch with the query's
+  const bool is_beside_query_norm = op.role == "kv_a_norm";
+  if (is_beside_query_norm && model_.compressed) return;  // in one launch with the query's
   const std::int64_t width = op.heads ? add_heads_exchange(op, calls) : op.in_features;
   if (op.fused_add) {
     add(op.role, FusedAddRmsNorm{.dim = width, .dtype = activation_, .is_cold = false}, calls);
@@ -312,7 +321,8 @@ void StageProgram::Builder::add_norm(const Operator& op, int calls) {
           std::floor(settings_.fused_all_reduce.value() / activation_bytes(width));
     }
   } else {
-    add(op.role, RmsNorm{.dim = width, .dtype = activation_, .is_cold = false}, calls);
+    add(op.role, RmsNorm{.dim = width, .dtype = activation_, .is_cold = false}, calls,
+        is_beside_query_norm ? rows_of_latents() : Rows::tokens);
   }
 }
 
@@ -398,9 +408,10 @@ void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls,
 void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls, Rows rows,
                                 Stream stream) {
   const int segment = segment_of(stream);
-  const LoadPart part = rows == Rows::decodes   ? LoadPart::decode
-                        : rows == Rows::prompts ? LoadPart::prefill
-                                                : LoadPart::all;
+  const bool is_of_prompts = rows == Rows::prompts || rows == Rows::expanded;
+  const LoadPart part = rows == Rows::decodes ? LoadPart::decode
+                        : is_of_prompts       ? LoadPart::prefill
+                                              : LoadPart::all;
   steps_.push_back({.call = {role, std::move(kernel), calls, segment, part}, .rows = rows});
 }
 

@@ -36,6 +36,7 @@ class StageProgram::Builder {
   void add_norm(const Operator& op, int calls);
   [[nodiscard]] bool follows_sum() const;
   [[nodiscard]] bool attention_rotates_and_writes() const;
+  [[nodiscard]] Rows rows_of_latents() const;
   void add_rope(const Operator& op, int calls);
   void add_kv_write(const Operator& op, int calls);
   void add_attention(const Operator& op, int calls);

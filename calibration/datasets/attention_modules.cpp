@@ -22,6 +22,8 @@ struct ModuleTable {
 constexpr auto module_tables =
     std::to_array<ModuleTable>({{"mla_context_module_perf", "mla, prefill"},
                                 {"mla_generation_module_perf", "mla, decode"},
+                                {"wideep_context_mla_perf", "mla wide EP, prefill", 0, 2.5},
+                                {"wideep_generation_mla_perf", "mla wide EP, decode"},
                                 {"dsa_context_module_perf", "dsa, prefill", 5, 4},
                                 {"dsa_generation_module_perf", "dsa, decode"},
                                 {"msa_context_module_perf", "msa, prefill", 0, 2.5},
@@ -49,7 +51,7 @@ DType module_dtype(std::string_view name) {
 /// One layer of the kind that a table timed.
 std::optional<Transformer> one_layer(Transformer model, std::string_view table, int ratio,
                                      bool shares_index) {
-  const bool is_indexed = !table.starts_with("mla");
+  const bool is_indexed = table.find("mla") == std::string_view::npos;
   for (const LayerKind& kind : model.kinds) {
     const bool is_wanted = ratio > 0 ? kind.attention.compression == ratio
                                      : kind.attention.index.has_value() == is_indexed;
@@ -113,12 +115,13 @@ class ModuleFile {
     while (rows_.next()) {
       const double milliseconds = rows_.number(columns_.latency);
       const double from = framework_ == Framework::vllm ? table_.vllm_from : table_.sglang_from;
-      if (milliseconds < from || is_held_up_by_host() || is_prompt_of_one_token()) continue;
+      if (milliseconds < from || is_held_up_by_host() || is_short_prompt()) continue;
       const StageProgram* program = program_of_row();
       if (program == nullptr) continue;
       KernelSequence kernels = attention_part(program->kernels(batch()));
       // SGLang's harness feeds a latent that is there already.
-      if (framework_ == Framework::sglang && table_.file.starts_with("dsa")) {
+      const bool has_latent = table_.file.starts_with("dsa") || is_wide();
+      if (framework_ == Framework::sglang && has_latent) {
         std::erase_if(kernels, [](const KernelCall& call) { return call.role == "qkv_a_proj"; });
       }
       if (kernels.empty()) continue;
@@ -136,18 +139,24 @@ class ModuleFile {
     return rows_.integer(columns_.batch) >= (gpu_ == "b200-sxm" ? 1024 : 512);
   }
 
-  /// By SGLang's kernels of MSA for prompts; a token alone is a decode here.
-  [[nodiscard]] bool is_prompt_of_one_token() const {
-    return framework_ == Framework::sglang && table_.file == "msa_context_module_perf" &&
-           rows_.integer(columns_.isl) == 1;
+  /// By SGLang's kernels for prompts: a token alone is a decode here, and the harness of wide
+  /// expert parallelism takes 3 to 6 us of the host for a sequence.
+  [[nodiscard]] bool is_short_prompt() const {
+    if (framework_ != Framework::sglang || is_decode_) return false;
+    const std::int64_t tokens = rows_.integer(columns_.isl);
+    return (table_.file == "msa_context_module_perf" && tokens == 1) || (is_wide() && tokens < 64);
   }
+
+  [[nodiscard]] bool is_wide() const { return table_.file.starts_with("wideep"); }
 
   [[nodiscard]] BatchShape batch() const {
     const std::int64_t sequences = rows_.integer(columns_.batch);
-    const std::int64_t queries = rows_.integer(columns_.isl);
+    const std::int64_t queries = is_wide() && is_decode_ ? 1 : rows_.integer(columns_.isl);
     const bool counts_new = is_decode_ && framework_ == Framework::vllm;
-    const std::int64_t context =
-        std::max(rows_.integer(columns_.step) + (counts_new ? 0 : queries), queries);
+    const std::int64_t before = is_wide()
+                                    ? rows_.integer(columns_.isl) - queries
+                                    : rows_.integer(columns_.step) - (counts_new ? queries : 0);
+    const std::int64_t context = std::max(before + queries, queries);
     BatchShape batch;
     batch.tokens = sequences * queries;
     batch.attention = equal_sequences(sequences, queries, context);
@@ -175,6 +184,8 @@ class ModuleFile {
     ExecutionSettings settings;
     settings.attention_dtype = module_dtype(rows_.text(columns_.gemm));
     settings.kv_dtype = module_dtype(rows_.text(columns_.kv));
+    // Rows of Hopper read no byte less than a 16-bit cache and convert nothing, whatever they say.
+    if (is_wide() && gpu_ != "b200-sxm") settings.kv_dtype = DType::bf16;
     settings.implementation.framework = framework_;
     made.emplace(*model, layout, settings, 0);
     return &*made;
@@ -197,7 +208,7 @@ void visit_attention_modules(const fs::path& folder,
     std::string name(gpu);
     std::ranges::replace(name, '_', '-');
     for (const ModuleTable& table : module_tables) {
-      for (const Framework framework : {Framework::vllm, Framework::sglang}) {
+      for (const Framework framework : {Framework::vllm, Framework::sglang, Framework::trtllm}) {
         const fs::path path = folder / "kernels" / gpu /
                               fmt::format("{}.{}.csv.gz", table.file, enum_name(framework));
         if (fs::exists(path)) ModuleFile(table, path, name, framework).visit(visit);

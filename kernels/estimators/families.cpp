@@ -39,6 +39,7 @@ const EstimatorFamily& attention_prefill_trtllm_family();
 const EstimatorFamily& mla_decode_family();
 const EstimatorFamily& mla_decode_trtllm_family();
 const EstimatorFamily& mla_prefill_family();
+const EstimatorFamily& mla_prefill_expanded_family();
 
 const EstimatorFamily& rms_norm_family();
 const EstimatorFamily& fused_add_rms_norm_family();
@@ -112,10 +113,12 @@ std::vector<const EstimatorFamily*> trained_families() {
 /// another family has too (nvfp4 where a GPU has no path for it) may be among it.
 std::vector<const EstimatorFamily*> first_order_families() {
   std::vector<const EstimatorFamily*> families = {
-      &gemm_weight_only_family(),         &moe_marlin_family(),    &moe_deep_gemm_family(),
-      &moe_deep_gemm_routed_family(),     &mamba_decode_family(),  &block_index_family(),
-      &block_attention_family(),          &latent_decode_family(), &draft_verification_family(),
-      &draft_verification_greedy_family()};
+      &gemm_weight_only_family(),    &moe_marlin_family(),
+      &moe_deep_gemm_family(),       &moe_deep_gemm_routed_family(),
+      &mamba_decode_family(),        &block_index_family(),
+      &block_attention_family(),     &latent_decode_family(),
+      &draft_verification_family(),  &draft_verification_greedy_family(),
+      &mla_prefill_expanded_family()};
   add_elementwise(false, families);
   return families;
 }

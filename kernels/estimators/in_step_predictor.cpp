@@ -16,6 +16,21 @@ namespace {
 /// Clocks until the first instructions are there: about one access to DRAM. Of ten kernels of a
 /// decode step, nine take 0.2 to 0.5 us more than alone, whatever they are.
 constexpr double fetch_cycles = 700;
+/// Whether a launch is there before the one in front of it ends (programmatic dependent launch):
+/// TensorRT-LLM's, by default.
+bool is_launched_early(const Kernel& kernel, const GpuSpec& gpu) {
+  return gpu.compute_capability >= hopper &&
+         std::visit(
+             [](const auto& own) {
+               if constexpr (requires { own.implementation.framework; }) {
+                 return own.implementation.framework == Framework::trtllm;
+               } else {
+                 return false;
+               }
+             },
+             kernel);
+}
+
 /// What a launch that draws all of the power limit takes longer: the clock falls from 1,980 to
 /// 1,590 MHz as a step's mean power rises from 300 to 690 W.
 constexpr double longer_at_limit = 0.09;
@@ -70,7 +85,7 @@ Prediction in_step(Prediction prediction, const Kernel& kernel, const GpuSpec& g
   // Squared: a launch that draws half of the limit's power hardly lowers the clock.
   const double share = power_share(kernel, prediction.time, gpu);
   prediction.time *= 1 + longer_at_limit * share * share;
-  prediction.time += Seconds(fetch_cycles / gpu.clock.value());
+  if (!is_launched_early(kernel, gpu)) prediction.time += Seconds(fetch_cycles / gpu.clock.value());
   return prediction;
 }
 

@@ -17,7 +17,7 @@ const std::vector<std::string> mla_names = with_task_names(
      "log_conversion_share", "log_cta_share", "log_heads", "log_sequences", "log_queries",
      "log_keys", "log_tiles_a_sm", "has_small_cache", "is_triton", "is_absorbed", "is_sglang"});
 
-class MlaFamily final : public EstimatorFamily {
+class MlaFamily : public EstimatorFamily {
  public:
   MlaFamily(std::string_view name, bool is_decode, Launcher launcher)
       : name_(name), is_decode_(is_decode), launcher_(launcher) {}
@@ -79,6 +79,18 @@ class MlaFamily final : public EstimatorFamily {
   Launcher launcher_;
 };
 
+/// Without a network: no table has them alone.
+class ExpandedPrompts final : public MlaFamily {
+ public:
+  ExpandedPrompts() : MlaFamily("mla_prefill_expanded", false, Launcher::others) {}
+
+  [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
+    return MlaFamily::covers(kernel, gpu) &&
+           mla_expands_where_table_absorbs(std::get<Mla>(kernel), gpu);
+  }
+  [[nodiscard]] double first_order_error() const override { return 0.1; }
+};
+
 }  // namespace
 
 const EstimatorFamily& mla_decode_family() {
@@ -93,6 +105,11 @@ const EstimatorFamily& mla_decode_trtllm_family() {
 
 const EstimatorFamily& mla_prefill_family() {
   static const MlaFamily family("mla_prefill", false, Launcher::any);
+  return family;
+}
+
+const EstimatorFamily& mla_prefill_expanded_family() {
+  static const ExpandedPrompts family;
   return family;
 }
 

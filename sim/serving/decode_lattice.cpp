@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/base/mixed_bits.hpp"
+#include "sim/serving/kernel_slots.hpp"
 
 namespace foretoken {
 namespace {
@@ -19,14 +20,6 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
 }
 
 }  // namespace
-
-AttentionLoad* attention_load_of(Kernel& kernel) {
-  if (auto* attention = std::get_if<Attention>(&kernel)) return &attention->load;
-  if (auto* mla = std::get_if<Mla>(&kernel)) return &mla->load;
-  if (auto* index = std::get_if<KeyIndexer>(&kernel)) return &index->load;
-  if (auto* sparse = std::get_if<SparseAttention>(&kernel)) return &sparse->load;
-  return nullptr;
-}
 
 bool is_decode(const AttentionLoad& load) {
   return load.prefill.sequences == 0 && load.decode.sequences > 0;

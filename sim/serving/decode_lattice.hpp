@@ -20,9 +20,6 @@ namespace foretoken {
 /// Whether `load` is one that DecodeLattice prices: decodes only.
 [[nodiscard]] bool is_decode(const AttentionLoad& load);
 
-/// The load of a kernel that has one, or nullptr.
-AttentionLoad* attention_load_of(Kernel& kernel);
-
 /// Remembers batches that are listed; sums are the predictor's to remember.
 class DecodeLattice {
  public:

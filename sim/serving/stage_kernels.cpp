@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
+#include "sim/serving/kernel_slots.hpp"
 #include "sim/serving/stage_pricer.hpp"
 #include "workloads/batch_parts.hpp"
 
@@ -72,12 +73,8 @@ PricedKernel StagePricer::priced(const KernelCall& call, const AttentionLoad& lo
     return kernel;
   }
   if (follows_load(call)) {
-    KernelCall scratch = call;
-    kernel.price = price_call(scratch, load);
+    kernel.price = price_call(kernel.call, load);
     if (AttentionLoad* own = attention_load_of(kernel.call.kernel)) *own = call.load_of(load);
-    if (auto* batched = std::get_if<BatchedGemm>(&kernel.call.kernel)) {
-      batched->m = load.decode.query_tokens;
-    }
     return kernel;
   }
   kernel.price = predictor_of(call.kernel).predict(call.kernel);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/latent_prompts.hpp"
+#include "sim/serving/kernel_slots.hpp"
 #include "workloads/batch_parts.hpp"
 
 namespace foretoken {
@@ -51,17 +53,6 @@ StagePricer::StagePricer(const Transformer& model, const ParallelLayout& layout,
   if (routed_.empty()) add(execution.routing);
   if (parts_ > 1 || layout.expert_gpus > 0) schedule_.emplace(routed_.front().program.blocks());
 }
-
-namespace {
-
-/// Where a recurrence's load is, which contexts do not change; nullptr: the kernel is none.
-StateLoad* state_load_of(Kernel& kernel) {
-  if (auto* scan = std::get_if<StateScan>(&kernel)) return &scan->load;
-  if (auto* convolution = std::get_if<StateConvolution>(&kernel)) return &convolution->load;
-  return nullptr;
-}
-
-}  // namespace
 
 StagePrice StagePricer::price(std::span<const BatchShape> ranks) {
   if (routed_.size() > 1) {
@@ -218,20 +209,9 @@ void StagePricer::add_slots(const Template& step, Pass& pass) {
   }
 }
 
-namespace {
-
-/// Whether engines launch the kernel once for prompts and once for decodes.
-bool is_launched_apart(const Kernel& kernel) {
-  return std::holds_alternative<StateScan>(kernel) ||
-         std::holds_alternative<StateConvolution>(kernel) ||
-         std::holds_alternative<KeyIndexer>(kernel) ||
-         std::holds_alternative<SparseAttention>(kernel);
-}
-
-}  // namespace
-
 Prediction StagePricer::price_call(KernelCall& call, const AttentionLoad& step) const {
   if (call.part == LoadPart::all && call.context_parts == 1) return price_slot(call.kernel, step);
+  if (call.part == LoadPart::prefill && step.prefill.sequences == 0) return {};
   const AttentionLoad load = call.load_of(step);
   return load.empty() ? Prediction() : price_slot(call.kernel, load);
 }
@@ -241,9 +221,13 @@ Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) co
     batched->m = load.decode.query_tokens;
     return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
   }
-  if (auto* product = std::get_if<Gemm>(&kernel)) {  // over the tokens of prompts
-    product->m = load.prefill.query_tokens;
+  if (auto* product = std::get_if<Gemm>(&kernel)) {  // makes keys and values from latents
+    product->m = expanded_latents(load.prefill, product->implementation.framework);
     return product->m == 0 ? Prediction() : predictor_.predict(kernel);
+  }
+  if (std::int64_t* const tokens = row_count_of(kernel)) {  // of prompts
+    *tokens = load.prefill.query_tokens;
+    return *tokens == 0 ? Prediction() : predictor_.predict(kernel);
   }
   if (is_launched_apart(kernel) && load.prefill.sequences > 0 && load.decode.sequences > 0) {
     Prediction sum = price_slot(kernel, load.of(LoadPart::prefill));

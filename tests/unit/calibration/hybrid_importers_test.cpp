@@ -151,5 +151,37 @@ TEST(HybridImporters, AModuleIsItsKernels) {
   EXPECT_EQ(rows, 1);
 }
 
+// SGLang's wide expert parallelism counts the context in `isl`, and begins behind the
+// down-projection.
+TEST(HybridImporters, AWideModuleCountsItsContext) {
+  DataFolder folder;
+  const std::string columns =
+      "op_name,kernel_source,model,architecture,mla_dtype,kv_cache_dtype,gemm_type,num_heads,"
+      "batch_size,isl,tp_size,step,latency\n";
+  const std::string row =
+      "m,fa3,deepseek-ai/DeepSeek-V3,DeepseekV3ForCausalLM,fp8_block,fp8,fp8_block,";
+  folder.write("kernels/h100_sxm/wideep_generation_mla_perf.sglang.csv.gz",
+               columns + row + "128,4,1000,1,0,0.2\n");
+  folder.write("kernels/h100_sxm/wideep_context_mla_perf.sglang.csv.gz",
+               columns + row + "128,4,1000,1,0,5\n" + row + "128,1024,63,1,0,5\n" + row +
+                   "128,4,1000,1,0,2.4\n");
+  std::vector<std::string> names;
+  visit_attention_modules(folder.path(), [&](const MeasuredModule& module) {
+    names.push_back(module.name);
+    EXPECT_EQ(module.kernels.front().role, "q_a_norm");
+    for (const KernelCall& call : module.kernels) {
+      const auto* core = std::get_if<Mla>(&call.kernel);
+      if (core == nullptr) continue;
+      const bool is_decode = module.name.ends_with("decode");
+      const LoadSums& load = is_decode ? core->load.decode : core->load.prefill;
+      EXPECT_EQ(load.context_tokens, 4 * 1000);
+      EXPECT_EQ(load.query_tokens, is_decode ? 4 : 4000);
+      EXPECT_EQ(core->kv_dtype, DType::bf16) << "on Hopper";
+    }
+  });
+  EXPECT_EQ(names, (std::vector<std::string>{"mla wide EP, prefill", "mla wide EP, decode"}))
+      << "rows of the host are left out";
+}
+
 }  // namespace
 }  // namespace foretoken::hybrid_importers_test

@@ -44,6 +44,19 @@ TEST_F(InStepPrice, LeavesAloneWhatDrawsNoPower) {
   EXPECT_NEAR(factor(large_, at_limit_us), 1, 1e-12);
 }
 
+// TensorRT-LLM's launches fetch while the one before them runs, where the GPU can.
+TEST_F(InStepPrice, LaunchesThatBeginEarlyFetchNothing) {
+  gpu_.power = Watts(0);
+  gpu_.compute_capability = 90;
+  const Prediction alone{Seconds(5e-6), Bound::launch, Origin::learned, 0.05};
+  Gemm product{1, 2112, 7168};
+  EXPECT_NEAR((in_step(alone, product, gpu_).time - alone.time) / fetch(), 1, 1e-9);
+  product.implementation.framework = Framework::trtllm;
+  EXPECT_EQ(in_step(alone, product, gpu_).time, alone.time);
+  gpu_.compute_capability = 80;
+  EXPECT_GT(in_step(alone, product, gpu_).time, alone.time);
+}
+
 TEST_F(InStepPrice, LeavesFormulasAlone) {
   origin_ = Origin::analytic;
   EXPECT_EQ(factor(large_, at_limit_us), 1);
@@ -72,8 +85,9 @@ TEST_F(InStepPrice, LeavesOutConversionsOfScalesOnBlackwell) {
   EXPECT_NEAR(in_a_step({8, 256, 512, DType::fp8_block}, 8), 2,
               1e-9);  // never more than three quarters
   EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8}, 20), 20, 1e-9);
-  // TensorRT-LLM's own table has none to leave out.
-  EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8_block, {Framework::trtllm}}, 20), 20, 1e-9);
+  // TensorRT-LLM's own table has none to leave out, and its launches fetch nothing.
+  EXPECT_NEAR(in_a_step({4, 2112, 7168, DType::fp8_block, {Framework::trtllm}}, 20),
+              20 - 1e6 * fetch().value(), 1e-9);
   // Nothing beats its bytes and operations at peak: 4.0 TFLOP.
   const Gemm large{131072, 2112, 7168, DType::fp8_block};
   const double least_us = 1e6 * least_time(large, gpu_).time.value();

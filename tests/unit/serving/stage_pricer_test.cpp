@@ -121,6 +121,24 @@ TEST_F(StagePricerTest, SharedContextsEqualTheSumOverKernels) {
   expect_sum(8, 0);
 }
 
+// Prompts before cached tokens, decodes and both in turn, over one template: kernels that only
+// prompts launch have the prompts' rows, not the template's.
+TEST_F(StagePricerTest, LatentPromptsEqualTheSumOverKernels) {
+  model = load_model("deepseek-v3", {});
+  for (const Framework framework : {Framework::trtllm, Framework::sglang}) {
+    execution.implementation.framework = framework;
+    StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+    for (const auto& [decodes, prompt, cached] : std::vector<std::tuple<int, int, int>>{
+             {0, 64, 0}, {8, 56, 9000}, {8, 0, 0}, {4, 60, 10}}) {
+      BatchShape shape{.tokens = 64, .logit_rows = 8};
+      for (int i = 0; i < decodes; ++i) shape.attention.decode.add({1, 4096});
+      if (prompt > 0) shape.attention.prefill.add({prompt, prompt + cached});
+      EXPECT_NEAR(pricer.price(shape).time / plain_sum({}, shape, GroupLinks{}), 1.0, 1e-9)
+          << decodes << " decodes, a prompt of " << prompt << " behind " << cached;
+    }
+  }
+}
+
 // More ranks that share long contexts shorten decodes, more groups that share prompts prefills.
 TEST_F(StagePricerTest, SharingMoreNeverTakesLonger) {
   model = load_model("deepseek-v3", {});
