@@ -14,22 +14,23 @@ namespace {
 /// H200, L40S, B200; TensorRT-LLM: A100, H100, H200, L40S), one row a code over all its GPUs; us at
 /// 2 GHz.
 struct MlaDecodeConstants {
-  double fixed;         // of the call, as the tables time it
-  double small_cache;   // more for an fp8 cache
-  double dram_share;    // of the bandwidth that streams reach
-  double tensor_share;  // of the peak
-  double tile_rows;     // query heads (times tokens) of a CTA
-  double granule;       // rows that products are padded to
-  double cta;           // one more CTA on an SM
-  double row_passes;    // over queries and results
-  double power;         // of the norm by which bytes, products and walk overlap
-  double conversion;    // bytes moved an element of an fp8 cache; 0: the kernel reads it
-  bool multiplies_fp8;  // what an fp8 cache holds, as it is
-  double merge;         // joining the parts of sequences that are cut to fill the GPU
-  double merge_keys;    // from which on they are cut
-  double splits;        // Triton: always so many; 0: no walk
-  double key;           // Triton: a key of a tile
-  double walk_share;    // Triton: of that, where many tiles take turns on an SM
+  double fixed;               // of the call, as the tables time it
+  double small_cache;         // more for an fp8 cache
+  double dram_share;          // of the bandwidth that streams reach
+  double tensor_share;        // of the peak
+  double tile_rows;           // query heads (times tokens) of a CTA
+  double granule;             // rows that products are padded to
+  double cta;                 // one more CTA on an SM
+  double row_passes;          // over queries and results
+  double power;               // of the norm by which bytes, products and walk overlap
+  double conversion;          // bytes moved an element of an fp8 cache; 0: the kernel reads it
+  bool multiplies_fp8;        // what an fp8 cache holds, as it is
+  double merge;               // joining the parts of sequences that are cut to fill the GPU
+  double merge_keys;          // from which on they are cut
+  double splits;              // Triton: always so many; 0: no walk
+  double key;                 // Triton: a key of a tile
+  double walk_share;          // Triton: of that, where many tiles take turns on an SM
+  double served_granule = 0;  // as granule, of an fp8 cache that is served; 0: the same
 };
 
 /// Likewise to the context_mla tables.
@@ -53,9 +54,11 @@ struct MlaCode {
 
 constexpr double always = 1e9;  // queries
 
-// Of vLLM, whose tables time calls outside a graph: `fixed` is the host's.
+// Of vLLM, whose tables time calls outside a graph: `fixed` is the host's. FlashMLA has tiles of 64
+// heads: with up to as many whole blocks of attention take half of what they do with 128
+// (mla_generation_module_perf), where the table of the kernel has the time of 128 heads for one.
 constexpr MlaCode flash_mla{
-    {164, 46, 0.95, 0.72, 128, 128, 0, 4.5, 4.4, 0, false, 4.0, 200, 0, 0, 0},
+    {164, 46, 0.95, 0.72, 128, 128, 0, 4.5, 4.4, 0, false, 4.0, 200, 0, 0, 0, 64},
     165,
     29,
     512,
@@ -175,7 +178,7 @@ MlaEstimate start(const Mla& mla, bool is_triton) {
 }
 
 /// us of the device
-double add_decode(const Mla& mla, const MlaDecodeConstants& c, const GpuSpec& gpu,
+double add_decode(const Mla& mla, const MlaDecodeConstants& c, const GpuSpec& gpu, bool is_cold,
                   MlaEstimate& out) {
   const double rows = mla.query_heads * out.queries;
   const double elements = out.sequences * out.context * (mla.latent_dim + mla.rope_dim);
@@ -185,7 +188,9 @@ double add_decode(const Mla& mla, const MlaDecodeConstants& c, const GpuSpec& gp
   if (converts) out.conversion = moved_us(elements * c.conversion, gpu);
   const bool multiplies_fp8 =
       c.multiplies_fp8 && out.has_small_cache && gpu.tensor_rate(DType::fp8).value() > 0;
-  const double padded = std::ceil(rows / c.granule) * c.granule;
+  const bool is_served = is_cold && out.has_small_cache && c.served_granule > 0;
+  const double granule = is_served ? c.served_granule : c.granule;
+  const double padded = std::ceil(rows / granule) * granule;
   out.math = mla_tensor_us(2 * absorbed_dims(mla) * out.sequences * padded * out.keys,
                            multiplies_fp8 ? DType::fp8 : mla.dtype, c.tensor_share, gpu);
   const double slowness = 2e9 / gpu.clock.value();
@@ -269,7 +274,7 @@ MlaEstimate estimate_mla(const Mla& mla, const GpuSpec& gpu, bool is_cold) {
   const bool has_host = mla_is_timed_with_host(mla) && &code != &trtllm;
   if (has_host && is_cold) out.fixed = graph_fixed;
   const double device =
-      is_decode ? add_decode(mla, code.decode, gpu, out)
+      is_decode ? add_decode(mla, code.decode, gpu, is_cold, out)
                 : add_mla_prompts(mla, out.is_absorbed ? code.absorbed : code.expanded, gpu, out);
   out.total = has_host && !is_cold ? norm({out.fixed, device}, host_power) : out.fixed + device;
   add_bound(out, device);
