@@ -87,8 +87,10 @@ void add(WordHash& hash, const Attention& kernel) {
 }
 
 void add(WordHash& hash, const Mla& kernel) {
-  const auto& [query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation] = kernel;
-  hash.add(query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation);
+  const auto& [query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation, nope_dim,
+               value_dim, expands_cached] = kernel;
+  hash.add(query_heads, latent_dim, rope_dim, dtype, kv_dtype, load, implementation, nope_dim,
+           value_dim, expands_cached);
 }
 
 void add(WordHash& hash, const FusedMoe& kernel) {

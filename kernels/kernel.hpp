@@ -73,6 +73,8 @@ struct Mla {
   DType kv_dtype = DType::bf16;
   AttentionLoad load = {};
   Implementation implementation = {};
+  int nope_dim = 128, value_dim = 128;  // of a head's expanded key, beside rope_dim, and value
+  bool expands_cached = false;          // of prompts, however few and in every engine
   friend bool operator==(const Mla&, const Mla&) = default;
 };
 
@@ -278,6 +280,7 @@ struct KernelCall {
   LoadPart part = LoadPart::all;  // of the step's load, and of its rows where they are the load's
   int context_parts = 1;          // ranks that share the contexts which it reads
   ExpertStream experts = ExpertStream::none;
+  bool expands_cached = false;  // as in Mla, of the product that makes keys and values
 
   [[nodiscard]] AttentionLoad load_of(const AttentionLoad& step) const {
     return step.of(part, context_parts);

@@ -68,7 +68,10 @@ Kernel read_mla(TableReader& table) {
   require_size(table, "query_heads", mla.query_heads);
   read_size(table, "latent_dim", mla.latent_dim);
   read_size(table, "rope_dim", mla.rope_dim);
+  read_size(table, "nope_dim", mla.nope_dim);
+  read_size(table, "value_dim", mla.value_dim);
   read_dtypes(table, mla.dtype, mla.kv_dtype);
+  table.read("expands_cached", mla.expands_cached);
   mla.load = read_load(table);
   return mla;
 }

@@ -89,17 +89,15 @@ KernelWork attention_work(const Attention& kernel) {
 
 namespace {
 
-/// DeepSeek's head sizes beside the rotary part: 128 of a key, 128 of a value.
-constexpr double expanded_nope_dim = 128, expanded_value_dim = 128;
-
 /// Operations of one kind of sequences, whichever form has fewer: absorbed, the up-projections are
 /// part of the query and the output, scores are taken over latent + rope dimensions, and the values
 /// are the latent itself, shared by all heads (decode); expanded, keys and values of all heads are
 /// made from the latent first (prompts).
 double mla_flops(const Mla& kernel, double pairs, double keys) {
   const double absorbed = 2 * pairs * (2.0 * kernel.latent_dim + kernel.rope_dim);
-  const double expanded = 2 * pairs * (expanded_nope_dim + kernel.rope_dim + expanded_value_dim) +
-                          2 * keys * kernel.latent_dim * (expanded_nope_dim + expanded_value_dim);
+  const auto plain = static_cast<double>(kernel.nope_dim + kernel.value_dim);
+  const double expanded =
+      2 * pairs * (plain + kernel.rope_dim) + 2 * keys * kernel.latent_dim * plain;
   return kernel.query_heads * std::min(absorbed, expanded);
 }
 
@@ -114,7 +112,7 @@ KernelWork mla_work(const Mla& kernel) {
   const double query_and_output =
       heads * bytes_per_element(activation_dtype(kernel.dtype)) *
       (static_cast<double>(load.prefill.query_tokens) *
-           (expanded_nope_dim + kernel.rope_dim + expanded_value_dim) +
+           static_cast<double>(kernel.nope_dim + kernel.rope_dim + kernel.value_dim) +
        static_cast<double>(load.decode.query_tokens) * (key_dim + kernel.latent_dim));
   const double cache = kv_tokens_read(load, 0) * key_dim * bytes_per_element(kernel.kv_dtype);
   KernelWork work;

@@ -4,6 +4,11 @@
 // step that reads them. SGLang does so from a number of cached tokens on; before fewer, the step's
 // queries absorb the up-projections and attend to the latents, which takes 3.4 times the operations
 // a pair (sgl-project/sglang, attention_backend_handler.py).
+//
+// Sparse attention works on latents. But under SGLang steps of prompts whose contexts all fit what
+// an index chooses attend to every key instead, expanded with those of all cached tokens
+// (SGLANG_DSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD, dsa_backend.py), and its workspace: no index
+// scores keys then.
 #pragma once
 
 #include "kernels/attention_load.hpp"
@@ -13,6 +18,9 @@ namespace foretoken {
 
 /// Cached tokens of all prompts of a step (SGLANG_CHUNKED_PREFIX_CACHE_THRESHOLD).
 inline constexpr std::int64_t sglang_expands_from = 8192;
+
+/// Tokens of all contexts whose keys and values its workspace holds at once.
+inline constexpr std::int64_t sglang_workspace_tokens = 128 * 1024;
 
 /// Of prompts in one step.
 inline bool absorbs_cached_latents(const LoadSums& prompts, Framework framework) {

@@ -93,6 +93,7 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
       sampling_(settings.sampling),
       beside_tokens_max_(settings.shared_experts_beside),
       decode_tokens_max_(settings.expert_exchange.decode_tokens_max),
+      dense_contexts_max_(Builder::dense_contexts_max(model, layout, settings)),
       groups_(groups_on_ranks(model, layout)) {
   Builder builder(model, layout, settings, stage);
   steps_ = builder.build();
@@ -106,6 +107,13 @@ StageProgram::When StageProgram::when_of(const BatchShape& batch) const {
   const std::int64_t most = batch.stage_tokens_max > 0 ? batch.stage_tokens_max : batch.tokens;
   const bool are_many = decode_tokens_max_ > 0 && shares(most, tensor_) > decode_tokens_max_;
   return batch.has_prompts() || are_many ? When::as_prompts : When::as_decodes;
+}
+
+bool StageProgram::attends_densely(const BatchShape& batch) const {
+  const AttentionLoad& load = batch.attention;
+  return load.prefill.sequences > 0 && load.decode.sequences == 0 &&
+         load.prefill.context_tokens_max <= dense_contexts_max_ &&
+         load.prefill.context_tokens <= sglang_workspace_tokens;
 }
 
 double StageProgram::copies_of_a_token() const {
@@ -170,6 +178,8 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
       return static_cast<double>(batch.attention.prefill.query_tokens);
     case Rows::expanded:
       return static_cast<double>(expanded_latents(batch.attention.prefill, framework_));
+    case Rows::contexts:
+      return static_cast<double>(batch.attention.prefill.context_tokens);
     case Rows::gathered:  // what gets no token
       return static_cast<double>(std::max<std::int64_t>(0, batch.tokens - batch.logit_rows) *
                                  sharing_prompts_);
@@ -205,8 +215,10 @@ void StageProgram::list_kernels(const BatchShape& batch, StagePart part,
   sequence.clear();
   sequence.reserve(steps_.size());
   const When when = when_of(batch);
+  const Attends attends = attends_densely(batch) ? Attends::densely : Attends::sparsely;
   for (const Step& step : steps_) {
     if (step.when != When::always && step.when != when) continue;
+    if (step.attends != Attends::always && step.attends != attends) continue;
     if (part != StagePart::all && part_of(step.rows) != part) continue;
     const double rows = rows_of(step, batch);
     if (rows <= step.fused_rows) continue;

@@ -116,6 +116,10 @@ class StageProgram {
   /// The same in place of what `sequence` has, in its memory.
   void list_kernels(const BatchShape& batch, StagePart part, KernelSequence& sequence) const;
 
+  /// Whether sparse attention is left out for a dense one: SGLang, steps of prompts alone, none of
+  /// which has more keys than an index would choose (kernels/latent_prompts.hpp).
+  [[nodiscard]] bool attends_densely(const BatchShape& batch) const;
+
   /// Weights of one adapter on a rank of the stage, in 16 bit.
   [[nodiscard]] Bytes adapter_bytes() const;
 
@@ -132,6 +136,7 @@ class StageProgram {
     decodes,          // new tokens of sequences that decode
     prompts,          // of prompts
     expanded,         // tokens of prompts whose keys and values are made from latents
+    contexts,         // of prompts, with those that are cached
     gathered,         // of prompts, on all ranks that share them
     adapted,          // of sequences with adapters
     adapted_experts,  // (token, expert) pairs of these
@@ -148,6 +153,8 @@ class StageProgram {
   }
   /// Steps that launch a kernel: where experts are exchanged in two ways, by which of them.
   enum class When { always, as_prompts, as_decodes };
+  /// And where prompts attend in two ways.
+  enum class Attends { always, densely, sparsely };
   /// A call per batch, but for its number of rows.
   struct Step {
     KernelCall call;
@@ -156,6 +163,7 @@ class StageProgram {
     int held = 1;  // low-rank products: how many of the kind an adapter has, one an expert
     std::int64_t chunk = 0;  // attention within chunks of so many tokens; 0 = none
     When when = When::always;
+    Attends attends = Attends::always;
     double fused_rows = 0;                     // up to so many are a part of the launch before
     ExpertStream beside = ExpertStream::none;  // where there are few tokens
   };
@@ -173,10 +181,11 @@ class StageProgram {
   int stage_ranks_, expert_ranks_;
   Framework framework_;  // whose kernels judge drafts
   SamplingMethod sampling_;
-  std::int64_t beside_tokens_max_;  // that shared experts run beside the routed ones of
-  int decode_tokens_max_;           // that are exchanged as decodes; 0 = any
-  ExpertGroups groups_;             // that a token's experts are limited to
-  FusedMoe experts_;                // without tokens; experts = 0: a dense model
+  std::int64_t beside_tokens_max_;   // that shared experts run beside the routed ones of
+  int decode_tokens_max_;            // that are exchanged as decodes; 0 = any
+  std::int64_t dense_contexts_max_;  // contexts that prompts attend to densely
+  ExpertGroups groups_;              // that a token's experts are limited to
+  FusedMoe experts_;                 // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
 };

@@ -76,6 +76,7 @@ void StageProgram::Builder::add_group(const LayerGroup& group) {
     const std::size_t first = steps_.size();
     add_operator(op, group.layers - (splits ? 1 : 0));
     for (Step& step : std::span(steps_).subspan(first)) {
+      if (step.attends == Attends::always) step.attends = attends_of(op);
       if (!std::holds_alternative<Collective>(step.call.kernel)) step.beside = stream_of(op);
     }
   }
@@ -223,15 +224,7 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
   const AttentionShape own = heads_of(op);
   if (model_.compressed || op.attention.index) return add_sparse_attention(op, calls);
   const auto kernel_of = [&](int query_heads) -> Kernel {
-    if (model_.mla) {
-      return Mla{.query_heads = query_heads,
-                 .latent_dim = model_.mla->kv_rank,
-                 .rope_dim = model_.mla->rope_dim,
-                 .dtype = activation_,
-                 .kv_dtype = settings_.kv_dtype,
-                 .load = {},
-                 .implementation = settings_.implementation};
-    }
+    if (model_.mla) return latent_attention(query_heads);
     return Attention{.query_heads = query_heads,
                      .kv_heads = own.kv_heads,
                      .head_dim = own.head_dim,
@@ -258,16 +251,31 @@ void StageProgram::Builder::add_attention(const Operator& op, int calls) {
   add_context_merge(own, calls);
 }
 
+Mla StageProgram::Builder::latent_attention(int query_heads) const {
+  return Mla{.query_heads = query_heads,
+             .latent_dim = model_.mla->kv_rank,
+             .rope_dim = model_.mla->rope_dim,
+             .dtype = activation_,
+             .kv_dtype = settings_.kv_dtype,
+             .load = {},
+             .implementation = settings_.implementation,
+             .nope_dim = model_.mla->nope_dim,
+             .value_dim = model_.mla->value_dim};
+}
+
+Gemm StageProgram::Builder::latent_expansion(const AttentionShape& own) const {
+  const MlaConfig& mla = *model_.mla;
+  return product(std::int64_t{own.query_heads} * (mla.nope_dim + mla.value_dim), mla.kv_rank,
+                 settings_.formats().attention);
+}
+
 /// Keys and values of prompts, made from their latents. In vLLM the call that prices attention does
 /// it (and its tables were measured so); TensorRT-LLM and SGLang launch a product before theirs.
 void StageProgram::Builder::add_latent_expansion(const AttentionShape& own, int calls) {
   const Framework framework = settings_.implementation.framework;
   if (framework != Framework::trtllm && framework != Framework::sglang) return;
-  const MlaConfig& mla = *model_.mla;
-  add("kv_b_proj",
-      product(std::int64_t{own.query_heads} * (mla.nope_dim + mla.value_dim), mla.kv_rank,
-              settings_.formats().attention),
-      calls, layout_.prefill_context > 1 ? Rows::gathered : Rows::expanded);
+  add("kv_b_proj", latent_expansion(own), calls,
+      layout_.prefill_context > 1 ? Rows::gathered : Rows::expanded);
 }
 
 /// Sparse attention works on the latent for prompts as well (vLLM's FlashMLA-sparse).
@@ -408,7 +416,8 @@ void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls,
 void StageProgram::Builder::add(std::string_view role, Kernel kernel, int calls, Rows rows,
                                 Stream stream) {
   const int segment = segment_of(stream);
-  const bool is_of_prompts = rows == Rows::prompts || rows == Rows::expanded;
+  const bool is_of_prompts =
+      rows == Rows::prompts || rows == Rows::expanded || rows == Rows::contexts;
   const LoadPart part = rows == Rows::decodes ? LoadPart::decode
                         : is_of_prompts       ? LoadPart::prefill
                                               : LoadPart::all;

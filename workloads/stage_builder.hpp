@@ -11,6 +11,10 @@ class StageProgram::Builder {
   Builder(const Transformer& model, const ParallelLayout& layout, const ExecutionSettings& settings,
           int stage);
 
+  /// 0: prompts attend sparsely, or the model has no index.
+  static std::int64_t dense_contexts_max(const Transformer& model, const ParallelLayout& layout,
+                                         const ExecutionSettings& settings);
+
   /// All steps in launch order.
   std::vector<Step> build();
   /// The blocks of the steps that build() returned.
@@ -40,11 +44,18 @@ class StageProgram::Builder {
   void add_rope(const Operator& op, int calls);
   void add_kv_write(const Operator& op, int calls);
   void add_attention(const Operator& op, int calls);
+  [[nodiscard]] Mla latent_attention(int query_heads) const;
+  [[nodiscard]] Gemm latent_expansion(const AttentionShape& own) const;
   void add_latent_expansion(const AttentionShape& own, int calls);
   void add_head_projection(const Operator& op, int calls);
   // stage_builder_hybrid.cpp
   /// Attention to chosen or compressed keys.
   void add_sparse_attention(const Operator& op, int calls);
+  /// What short prompts have in its place.
+  void add_dense_prompts(const Operator& op, int calls);
+  [[nodiscard]] bool has_dense_prompts() const;
+  /// Whether these have it, or what stands in its place.
+  [[nodiscard]] Attends attends_of(const Operator& op) const;
   [[nodiscard]] bool fuses_block_index() const;
   [[nodiscard]] std::int64_t fused_index_width(const AttentionShape& attention) const;
   void add_key_indexer(const Operator& op, int calls);

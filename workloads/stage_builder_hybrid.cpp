@@ -2,10 +2,48 @@
 // kernels that engines launch beside them (an index's rotary embedding and cache write, the pooling
 // of compressed keys) are left out.
 #include <algorithm>
+#include <span>
 
 #include "workloads/stage_builder.hpp"
 
 namespace foretoken {
+
+std::int64_t StageProgram::Builder::dense_contexts_max(const Transformer& model,
+                                                       const ParallelLayout& layout,
+                                                       const ExecutionSettings& settings) {
+  const bool has_dense = model.mla && !model.compressed && layout.prefill_context == 1 &&
+                         settings.implementation.framework == Framework::sglang;
+  if (!has_dense) return 0;
+  std::int64_t most = 0;
+  for (const LayerKind& kind : model.kinds) {
+    if (kind.attention.index) most = std::max(most, kind.attention.index->selected);
+  }
+  return most;
+}
+
+bool StageProgram::Builder::has_dense_prompts() const {
+  return dense_contexts_max(model_, layout_, settings_) > 0;
+}
+
+StageProgram::Attends StageProgram::Builder::attends_of(const Operator& op) const {
+  const bool is_of_sparse = op.kind == OperatorKind::attention ||
+                            op.kind == OperatorKind::key_indexer ||
+                            op.kind == OperatorKind::head_projection || op.role == "index_q_proj";
+  return is_of_sparse && has_dense_prompts() ? Attends::sparsely : Attends::always;
+}
+
+void StageProgram::Builder::add_dense_prompts(const Operator& op, int calls) {
+  const AttentionShape own = heads_of(op);
+  const std::size_t first = steps_.size();
+  add("kv_b_proj", latent_expansion(own), calls, Rows::contexts);
+  Mla kernel = latent_attention(own.query_heads);
+  kernel.expands_cached = true;
+  add("dense_attention", kernel, calls);
+  for (Step& step : std::span(steps_).subspan(first)) {
+    step.call.expands_cached = true;
+    step.attends = Attends::densely;
+  }
+}
 
 void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) {
   const AttentionShape own = heads_of(op);
@@ -30,6 +68,7 @@ void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) 
     kernel.ratio = std::max(op.attention.compression, 1);
   }
   add(op.role, kernel, calls);
+  if (has_dense_prompts()) add_dense_prompts(op, calls);
   // The grouped product behind takes values that were rotated back and quantised in a pass.
   if (model_.compressed && bytes_per_element(settings_.formats().attention) < 2) {
     add("o_rotate",
@@ -50,12 +89,16 @@ void StageProgram::Builder::add_key_indexer(const Operator& op, int calls) {
   // transform between them. DeepSeek-V4's kernels do more at once.
   if (!has_blocks && op.attention.compression <= 1) {
     const bool is_sglang = settings_.implementation.framework == Framework::sglang;
-    add("index_q_rotate",
-        Rope{.heads = index.heads + 1,
-             .head_dim = index.head_dim,
-             .dtype = activation_,
-             .is_cold = false},
-        calls * (is_sglang ? 2 : 1));
+    Rope rotation{.heads = index.heads + 1,
+                  .head_dim = index.head_dim,
+                  .dtype = activation_,
+                  .is_cold = false};
+    add("index_q_rotate", rotation, calls * (is_sglang ? 2 : 1));
+    if (has_dense_prompts()) {  // which need keys alone, in the cache, for the steps that choose
+      rotation.heads = 1;
+      add("index_k_rotate", rotation, calls * 2);
+      steps_.back().attends = Attends::densely;
+    }
   }
   add(op.role,
       KeyIndexer{.heads = has_blocks ? std::max(index.heads / layout_.tensor, 1) : index.heads,

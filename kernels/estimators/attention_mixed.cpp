@@ -44,8 +44,8 @@ Kernel with_load(const Kernel& kernel, AttentionLoad load) {
                      attention->implementation};
   }
   const auto& mla = std::get<Mla>(kernel);
-  return Mla{mla.query_heads, mla.latent_dim,  mla.rope_dim,      mla.dtype,
-             mla.kv_dtype,    std::move(load), mla.implementation};
+  return Mla{mla.query_heads, mla.latent_dim,     mla.rope_dim, mla.dtype,     mla.kv_dtype,
+             std::move(load), mla.implementation, mla.nope_dim, mla.value_dim, mla.expands_cached};
 }
 
 }  // namespace

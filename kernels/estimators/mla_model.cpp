@@ -119,14 +119,16 @@ constexpr MlaCode trtllm_before_hopper{
     {},
     {0.523, 1, 128, 0.149, 0.896, 0.96e3, 1.07e3}};
 
-constexpr double graph_fixed = 8;           // us: vLLM's two launches inside a graph
-constexpr double expanded_plain_dim = 128;  // of a key, without rotary embedding
-constexpr double expanded_key_dim = 192;
-constexpr double expanded_value_dim = 128;
+constexpr double graph_fixed = 8;        // us: vLLM's two launches inside a graph
+constexpr double deepseek_dims = 320;    // of an expanded key and value, where bytes were fitted
 constexpr double cached_bytes = 1.3e3;   // a cached token and head: its key and value, and again
 constexpr double expanding_share = 0.6;  // of the tensor peak, of their product: as other products
 constexpr double tile_keys = 64;         // mean padding of a row of queries: half of it
 constexpr double host_power = 4;         // the device's work hides behind the host's until longer
+
+double expanded_dims(const Mla& mla) {
+  return static_cast<double>(mla.nope_dim + mla.rope_dim + mla.value_dim);
+}
 
 KernelSource source_of(const Mla& mla, const GpuSpec& gpu) {
   if (mla.implementation.source != KernelSource::automatic) return mla.implementation.source;
@@ -209,9 +211,9 @@ double add_decode(const Mla& mla, const MlaDecodeConstants& c, const GpuSpec& gp
 double expanding_us(const Mla& mla, const MlaEstimate& prompts, const GpuSpec& gpu) {
   const double cached = std::max(prompts.context - prompts.queries, 0.0);
   const double rows = prompts.sequences * mla.query_heads * cached;
-  const double moved = moved_us(rows * cached_bytes, gpu);
+  const double moved = moved_us(rows * cached_bytes * expanded_dims(mla) / deepseek_dims, gpu);
   if (!mla_is_timed_with_host(mla)) return moved;
-  const double flops = 2.0 * mla.latent_dim * (expanded_plain_dim + expanded_value_dim) * rows;
+  const double flops = 2.0 * mla.latent_dim * (mla.nope_dim + mla.value_dim) * rows;
   return moved + mla_tensor_us(flops, mla.dtype, expanding_share, gpu);
 }
 
@@ -223,7 +225,7 @@ double add_mla_prompts(const Mla& mla, const MlaPromptConstants& c, const GpuSpe
   const double tile_queries =
       out.is_absorbed ? c.tile_rows / std::min(heads, c.tile_rows) : c.tile_rows;
   const double keys = out.keys + (tile_queries + (out.is_absorbed ? tile_keys : c.tile_rows)) / 2;
-  const double dims = out.is_absorbed ? absorbed_dims(mla) : expanded_key_dim + expanded_value_dim;
+  const double dims = out.is_absorbed ? absorbed_dims(mla) : expanded_dims(mla);
   const double speedup = out.has_small_cache ? c.fp8_speedup : 1;
   out.math = mla_tensor_us(2 * dims * rows * keys, mla.dtype, c.tensor_share * speedup, gpu);
   const double tiles = out.is_absorbed
@@ -231,7 +233,8 @@ double add_mla_prompts(const Mla& mla, const MlaPromptConstants& c, const GpuSpe
                            : out.sequences * heads * std::ceil(out.queries / c.tile_rows);
   const double longest = std::min(2 * out.keys, out.context) / out.keys;
   out.walk = c.tail * out.math * gpu.sm_count / tiles * longest;
-  const double bytes = rows * (out.has_small_cache ? c.row_bytes_small : c.row_bytes);
+  const double width = out.is_absorbed ? 1 : dims / deepseek_dims;
+  const double bytes = width * rows * (out.has_small_cache ? c.row_bytes_small : c.row_bytes);
   out.rows = moved_us(bytes, gpu);
   if (!out.is_absorbed) out.rows += expanding_us(mla, out, gpu);
   return norm({out.math, out.walk}, c.power) + out.rows;
@@ -256,8 +259,9 @@ bool mla_is_timed_with_host(const Mla& mla) {
 }
 
 bool mla_expands_where_table_absorbs(const Mla& mla, const GpuSpec& gpu) {
-  return mla.implementation.is_cold && mla.load.prefill.sequences > 0 &&
-         &code_of(mla, gpu) == &flash_attention_3 &&
+  if (mla.load.prefill.sequences == 0) return false;
+  if (mla.expands_cached) return true;
+  return mla.implementation.is_cold && &code_of(mla, gpu) == &flash_attention_3 &&
          !absorbs_cached_latents(mla.load.prefill, mla.implementation.framework);
 }
 
@@ -265,7 +269,8 @@ MlaEstimate estimate_mla(const Mla& mla, const GpuSpec& gpu, bool is_cold) {
   const MlaCode& code = code_of(mla, gpu);
   MlaEstimate out = start(mla, source_of(mla, gpu) == KernelSource::triton);
   const bool is_decode = mla_runs_as_decode(mla, gpu);
-  const bool is_expanded = is_cold && mla_expands_where_table_absorbs(mla, gpu);
+  const bool is_expanded =
+      (is_cold || mla.expands_cached) && mla_expands_where_table_absorbs(mla, gpu);
   const double absorbed_to = out.has_small_cache ? code.short_queries_small : code.short_queries;
   out.is_absorbed = is_decode || (!is_expanded && out.queries <= absorbed_to);
   const double small = out.has_small_cache ? 1 : 0;

@@ -29,8 +29,9 @@ bool mla_runs_as_decode(const Mla& mla, const GpuSpec& gpu);
 /// Whether the tables time a launch of that framework with the host's part.
 bool mla_is_timed_with_host(const Mla& mla);
 
-/// Prompts under SGLang on Hopper. Its table has them absorbed, as the collector called the kernel;
-/// served ones (cold) are expanded, but before few cached tokens (kernels/latent_prompts.hpp).
+/// Prompts that no table has as they are served. That of SGLang on Hopper has them absorbed, as the
+/// collector called the kernel; served ones (cold) are expanded, but before few cached tokens
+/// (kernels/latent_prompts.hpp). And those that expand every cached token.
 bool mla_expands_where_table_absorbs(const Mla& mla, const GpuSpec& gpu);
 
 /// `is_cold`: as in serving, inside a graph.

@@ -19,11 +19,11 @@ void add_time(std::vector<std::pair<std::string_view, Seconds>>& times, std::str
   }
 }
 
-/// Prompts decide how experts are exchanged.
-std::uint64_t template_key(std::int64_t first, std::int64_t second, bool has_prompts) {
+/// Prompts decide how experts are exchanged, and how prompts attend.
+std::uint64_t template_key(std::int64_t first, std::int64_t second, bool which) {
   FORETOKEN_CHECK(first < (std::int64_t{1} << 31), "a step of {} tokens", first);
   return static_cast<std::uint64_t>(first) << 32 | static_cast<std::uint64_t>(second) << 1 |
-         static_cast<std::uint64_t>(has_prompts);
+         static_cast<std::uint64_t>(which);
 }
 
 /// An attention rank without sequences takes part with one token.
@@ -90,9 +90,10 @@ StagePrice StagePricer::overlap(std::span<const std::vector<BatchShape>> parts) 
   return price;
 }
 
-StagePricer::TemplateKey StagePricer::key_of(const BatchShape& batch, bool has_prompts) {
+StagePricer::TemplateKey StagePricer::key_of(const BatchShape& batch, bool has_prompts) const {
+  const bool is_dense = routed_[drawn_].program.attends_densely(batch);
   return {template_key(batch.tokens, batch.logit_rows, has_prompts),
-          template_key(batch.draft_rows, batch.verifying, false)};
+          template_key(batch.draft_rows, batch.verifying, is_dense)};
 }
 
 StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
@@ -213,17 +214,20 @@ Prediction StagePricer::price_call(KernelCall& call, const AttentionLoad& step) 
   if (call.part == LoadPart::all && call.context_parts == 1) return price_slot(call.kernel, step);
   if (call.part == LoadPart::prefill && step.prefill.sequences == 0) return {};
   const AttentionLoad load = call.load_of(step);
-  return load.empty() ? Prediction() : price_slot(call.kernel, load);
+  if (load.empty()) return {};
+  if (auto* product = std::get_if<Gemm>(&call.kernel)) {  // makes keys and values from latents
+    const Framework framework = product->implementation.framework;
+    product->m = call.expands_cached ? load.prefill.context_tokens
+                                     : expanded_latents(load.prefill, framework);
+    return product->m == 0 ? Prediction() : predictor_.predict(call.kernel);
+  }
+  return price_slot(call.kernel, load);
 }
 
 Prediction StagePricer::price_slot(Kernel& kernel, const AttentionLoad& load) const {
   if (auto* batched = std::get_if<BatchedGemm>(&kernel)) {
     batched->m = load.decode.query_tokens;
     return batched->m == 0 ? Prediction() : predictor_.predict(kernel);
-  }
-  if (auto* product = std::get_if<Gemm>(&kernel)) {  // makes keys and values from latents
-    product->m = expanded_latents(load.prefill, product->implementation.framework);
-    return product->m == 0 ? Prediction() : predictor_.predict(kernel);
   }
   if (std::int64_t* const tokens = row_count_of(kernel)) {  // of prompts
     *tokens = load.prefill.query_tokens;

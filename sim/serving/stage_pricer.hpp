@@ -104,7 +104,7 @@ class StagePricer {
       return mixed(key.batch ^ mixed(key.drafts));
     }
   };
-  static TemplateKey key_of(const BatchShape& batch, bool has_prompts);
+  [[nodiscard]] TemplateKey key_of(const BatchShape& batch, bool has_prompts) const;
   using TemplateMap = tsl::robin_map<TemplateKey, Template*, TemplateHash>;
   /// What a routing decides.
   struct Routed {

@@ -10,8 +10,6 @@
 namespace foretoken {
 namespace {
 
-// DeepSeek-V2 to V3: each head's keys without the rotary part, and its values.
-constexpr int head_dim_plain = 128;
 constexpr int prefill_tile_q = 128;
 constexpr int prefill_tile_kv = 128;
 constexpr int flash_mla_rows = 64;  // query heads (times tokens) a CTA
@@ -41,17 +39,17 @@ Launch make_launch(const Mla& kernel, std::string_view name) {
 
 Launch prefill_launch(const Mla& kernel, const SliceRuns& runs) {
   const double size = activation_bytes(kernel.dtype);
-  const double key_dim = head_dim_plain + kernel.rope_dim;
+  const double key_dim = kernel.nope_dim + kernel.rope_dim;
   const AttentionTile tile = {.rows = prefill_tile_q,
                               .keys_step = prefill_tile_kv,
                               .score_dim = key_dim,
-                              .value_dim = head_dim_plain,
+                              .value_dim = static_cast<double>(kernel.value_dim),
                               .query_bytes = key_dim * size,
-                              .key_bytes = (key_dim + head_dim_plain) * size};
+                              .key_bytes = (key_dim + kernel.value_dim) * size};
   Launch launch = make_launch(kernel, "mla_prefill");
   launch.repeats = kernel.query_heads;
   launch.shape.shared_memory =
-      Bytes((prefill_tile_q * key_dim + prefill_tile_kv * (key_dim + head_dim_plain)) * size);
+      Bytes((prefill_tile_q * key_dim + prefill_tile_kv * (key_dim + kernel.value_dim)) * size);
   TaskList one;
   for (const SliceRun& run : runs) {
     one.clear();

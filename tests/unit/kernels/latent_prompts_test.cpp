@@ -5,7 +5,9 @@
 
 #include "hardware/gpu.hpp"
 #include "kernels/estimators/mla_model.hpp"
+#include "kernels/kernel_case.hpp"
 #include "kernels/predictor.hpp"
+#include "sim/base/json.hpp"
 
 namespace foretoken {
 namespace {
@@ -74,6 +76,49 @@ TEST_F(LatentPromptsOnHopper, CachedTokensAreExpandedAgain) {
   };
   const double tensor = h200_.tensor_rate(DType::bf16).value();
   EXPECT_NEAR(more(Framework::vllm) - more(Framework::sglang), 0.2749e12 / (0.6 * tensor) * 1e6, 1);
+}
+
+// SGLang's dense steps of sparse attention: no chunk of theirs attends to latents.
+TEST_F(LatentPromptsOnHopper, ThatExpandAllNeverAbsorb) {
+  const auto time = [&](std::int64_t cached, bool is_cold) {
+    Mla mla{.query_heads = 128, .expands_cached = true};
+    mla.load.prefill = prompts(1024, cached);
+    mla.implementation = {.framework = Framework::sglang, .is_cold = is_cold};
+    for (const char* gpu : {"h200-sxm", "b200-sxm"}) {
+      EXPECT_FALSE(estimate_mla(mla, load_gpu(gpu, {}), is_cold).is_absorbed);
+    }
+    return synperf_->predict(mla, h200_).time;
+  };
+  EXPECT_EQ(time(0, true), time(0, false));
+  EXPECT_GT(time(1024, true), time(0, true));
+  Mla mla{.query_heads = 128};
+  mla.load.prefill = prompts(1024, 1024);
+  mla.implementation = {.framework = Framework::sglang, .is_cold = true};
+  EXPECT_GT(synperf_->predict(mla, h200_).time, time(1024, true)) << "absorbed";
+}
+
+TEST(LatentPrompts, CasesOfPredictNameTheirHeads) {
+  const std::string_view json = R"({"kernel": "mla", "query_heads": 16, "nope_dim": 192,
+      "value_dim": 256, "expands_cached": true, "query_tokens": [8], "context_tokens": [9]})";
+  EXPECT_EQ(read_kernel_case(parse_json(json, {"cases.jsonl", 1})).kernel,
+            Kernel(Mla{.query_heads = 16,
+                       .load = AttentionLoad::exact({{8, 9}}),
+                       .nope_dim = 192,
+                       .value_dim = 256,
+                       .expands_cached = true}));
+}
+
+// GLM-5's heads: 192 + 64 of a key and 256 of a value, 512 where DeepSeek has 320.
+TEST_F(LatentPromptsOnHopper, PayForTheModelsOwnHeads) {
+  Mla mla{128};
+  mla.load.prefill = prompts(8192, 0);
+  mla.implementation = {.framework = Framework::sglang, .is_cold = true};
+  const MlaEstimate deepseek = estimate_mla(mla, h200_, true);
+  mla.nope_dim = 192;
+  mla.value_dim = 256;
+  const MlaEstimate glm = estimate_mla(mla, h200_, true);
+  EXPECT_NEAR(glm.math / deepseek.math, 512.0 / 320, 1e-9);
+  EXPECT_NEAR(glm.rows / deepseek.rows, 512.0 / 320, 1e-9);
 }
 
 }  // namespace

@@ -139,6 +139,26 @@ TEST_F(StagePricerTest, LatentPromptsEqualTheSumOverKernels) {
   }
 }
 
+// As many tokens of prompts that attend densely, of one that does not, and of both with decodes:
+// templates of their own, and the latents of each step's contexts.
+TEST_F(StagePricerTest, DensePromptsEqualTheSumOverKernels) {
+  model = load_model("deepseek-v3.2", {});
+  execution.implementation.framework = Framework::sglang;
+  StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+  const auto price = [&](const std::vector<SequenceSlice>& slices) {
+    BatchShape shape{.tokens = 64, .logit_rows = 2, .attention = AttentionLoad::exact(slices)};
+    const Seconds time = pricer.price(shape).time;
+    EXPECT_NEAR(time / plain_sum({}, shape, GroupLinks{}), 1.0, 1e-9)
+        << slices.front().query_tokens << " of " << slices.front().context_tokens;
+    return time;
+  };
+  const Seconds dense = price({{32, 32}, {32, 32}});
+  EXPECT_GT(price({{32, 1500}, {32, 1500}}), dense);
+  price({{32, 4000}, {32, 32}});
+  price(std::vector<SequenceSlice>(64, {1, 900}));
+  EXPECT_EQ(price({{32, 32}, {32, 32}}), dense);
+}
+
 // More ranks that share long contexts shorten decodes, more groups that share prompts prefills.
 TEST_F(StagePricerTest, SharingMoreNeverTakesLonger) {
   model = load_model("deepseek-v3", {});
