@@ -24,9 +24,14 @@ bool runs_vllm(const SparseAttention& sparse) {
   return sparse.implementation.framework == Framework::vllm;
 }
 
+bool runs_trtllm(const SparseAttention& sparse) {
+  return sparse.implementation.framework == Framework::trtllm;
+}
+
 /// Which kernel reads them. sparse_prompt: flash_mla_sparse_fwd. paged: flash_mla_with_kvcache.
-/// trtllm: FlashInfer's trtllm-gen. fa3: FlashAttention-3 over pages of one token.
-enum class LatentKernel { sparse_prompt, paged, trtllm, fa3 };
+/// trtllm: trtllm-gen, from FlashInfer or TensorRT-LLM. fa3: FlashAttention-3 over pages of one
+/// token. trtllm_hopper: TensorRT-LLM's on Hopper, which gives any query one SM.
+enum class LatentKernel { sparse_prompt, paged, trtllm, fa3, trtllm_hopper };
 
 /// vLLM, v1/attention/backends/mla/flashmla_sparse.py: 8-bit latents go through the paged kernel
 /// where they decode and where a rank has fewer than 32 heads; on Blackwell these, and all in 8
@@ -37,9 +42,11 @@ LatentKernel latent_kernel(const SparseAttention& sparse, const GpuSpec& gpu) {
   const bool is_few = runs_vllm(sparse) && sparse.query_heads < few_heads;
   const bool is_decode = sparse.load.prefill.sequences == 0;
   if (is_datacentre_blackwell(gpu)) {
-    const bool is_trtllm = is_8bit || is_few || (is_decode && !runs_vllm(sparse));
+    const bool is_trtllm =
+        is_8bit || is_few || runs_trtllm(sparse) || (is_decode && !runs_vllm(sparse));
     return is_trtllm ? LatentKernel::trtllm : LatentKernel::sparse_prompt;
   }
+  if (runs_trtllm(sparse)) return LatentKernel::trtllm_hopper;
   if (is_8bit && (is_decode || is_few || !runs_vllm(sparse))) return LatentKernel::paged;
   return is_decode && !runs_vllm(sparse) ? LatentKernel::fa3 : LatentKernel::sparse_prompt;
 }
@@ -48,6 +55,7 @@ LatentKernel latent_kernel(const SparseAttention& sparse, const GpuSpec& gpu) {
 struct LatentWalk {
   int heads = 64;         // of a group, filled up
   double query = 12;      // us of a query beside its keys, at the clock of an H100
+  double head = 0;        // and of each of its heads
   double share = 0.73;    // of the tensor peak while it walks
   double further = 1;     // what another group takes of the first
   bool walks_all = true;  // all slots, filled or not
@@ -59,7 +67,22 @@ LatentWalk walk_of(const SparseAttention& sparse, const GpuSpec& gpu) {
   switch (latent_kernel(sparse, gpu)) {
     case LatentKernel::paged:
       return {.share = is_vllm ? 0.36 : 0.43, .further = 0.75};
+    case LatentKernel::trtllm_hopper:
+      return {.query = 150, .share = 1, .walks_all = false};
     case LatentKernel::trtllm:
+      if (runs_trtllm(sparse)) {
+        return holds_8bit(sparse) ? LatentWalk{.query = 2.7,
+                                               .head = 0.1,
+                                               .share = 0.31,
+                                               .further = 0.2,
+                                               .walks_all = false,
+                                               .dtype = DType::fp8}
+                                  : LatentWalk{.query = 4.3,
+                                               .head = 0.065,
+                                               .share = 0.29,
+                                               .further = 0.1,
+                                               .walks_all = false};
+      }
       if (!holds_8bit(sparse)) {
         return {.query = 6, .share = 0.33, .further = 0.45, .walks_all = false};
       }
@@ -91,10 +114,35 @@ LatentDecode decode_of(const SparseAttention& sparse, const GpuSpec& gpu) {
       return {.fixed = 17, .query = 30, .dram_share = 0.74};
     case LatentKernel::trtllm:
       if (holds_8bit(sparse)) return {.fixed = 11, .query = is_vllm ? 85.0 : 52.0};
-      return {.fixed = 15, .query = is_vllm ? 120.0 : 107.0};
+      return {.fixed = 15,
+              .query = is_vllm ? 120.0 : 107.0,
+              .further = runs_trtllm(sparse) ? 0.2 : 0.6};
     default:  // walked as a prompt's
       return {.fixed = 8.6, .query = 0};
   }
+}
+
+/// Each sequence with at most `most` tokens of context, or its own.
+AttentionLoad with_contexts_to(const AttentionLoad& whole, std::int64_t most) {
+  AttentionLoad load;
+  for (SequenceSlice slice : whole.sequences) {
+    slice.context_tokens = std::min(slice.context_tokens, std::max(slice.query_tokens, most));
+    (whole.is_decode(slice) ? load.decode : load.prefill).add(slice);
+    load.sequences.push_back(slice);
+  }
+  if (!load.sequences.empty()) return load;
+  const auto shorten = [&](LoadSums sums) {
+    const std::int64_t held = std::max(sums.query_tokens, sums.sequences * most);
+    if (sums.context_tokens <= held) return sums;
+    sums.causal_pairs -=
+        rows_of(sums.query_tokens) * rows_of(sums.context_tokens - held) / rows_of(sums.sequences);
+    sums.context_tokens = held;
+    sums.context_tokens_max = std::max(sums.query_tokens_max, most);
+    return sums;
+  };
+  load.prefill = shorten(whole.prefill);
+  load.decode = shorten(whole.decode);
+  return load;
 }
 
 double groups_of(const SparseAttention& sparse, int heads) {
@@ -115,7 +163,8 @@ double latent_prompt_us(const SparseAttention& sparse, const GpuSpec& gpu) {
   const double groups = groups_of(sparse, walk.heads);
   const double query = walk.query * clock_stretch(gpu) + tiles * tile;
   const double mean_group = (1 + walk.further * (groups - 1)) / groups;
-  return std::ceil(queries * groups / gpu.sm_count) * query * mean_group;
+  const double heads = walk.head * sparse.query_heads * clock_stretch(gpu);
+  return std::ceil(queries * groups / gpu.sm_count) * (query * mean_group + heads / groups);
 }
 
 /// Sequences share no latents, so that all are read from DRAM. The kernel for prompts gives a query
@@ -133,6 +182,7 @@ HybridTime latent_decode_time(const Kernel& kernel, const GpuSpec& gpu, bool /*i
   const double picked = selected_pairs(sparse.load, sparse.selected, 1) / rows_of(sparse.selected);
   switch (latent_kernel(sparse, gpu)) {
     case LatentKernel::sparse_prompt:
+    case LatentKernel::trtllm_hopper:
       out.math = latent_prompt_us(sparse, gpu);
       break;
     case LatentKernel::paged:
@@ -146,12 +196,18 @@ HybridTime latent_decode_time(const Kernel& kernel, const GpuSpec& gpu, bool /*i
 }
 
 /// Tables call all latents fp8, and flash_mla_sparse_fwd, which one of them is of, reads 16 bit.
+/// Prompts take as long before any context longer than what is picked; the table has few with many
+/// sequences and long contexts.
 SparseAttention attention_as_timed(SparseAttention sparse) {
   constexpr int timed_heads = 64;
+  constexpr std::int64_t contexts_picked = 8;
   if (!sparse.values_are_keys) return sparse;
   if (picks_latents(sparse)) {
     sparse.query_heads = timed_heads;
     sparse.implementation.framework = Framework::sglang;
+    if (sparse.load.prefill.sequences > 0) {
+      sparse.load = with_contexts_to(sparse.load, contexts_picked * sparse.selected);
+    }
   } else if (sparse.load.prefill.sequences > 0) {
     sparse.query_heads = (sparse.query_heads + timed_heads - 1) / timed_heads * timed_heads;
   }
@@ -160,6 +216,11 @@ SparseAttention attention_as_timed(SparseAttention sparse) {
 }
 
 Kernel as_priced(const Kernel& kernel, const GpuSpec& gpu) {
+  if (const auto* index = std::get_if<KeyIndexer>(&kernel)) {
+    KeyIndexer own = index_as_timed(*index);
+    own.implementation = index->implementation;
+    return own;
+  }
   const auto* sparse = std::get_if<SparseAttention>(&kernel);
   return sparse != nullptr && picks_latents(*sparse) ? kernel : as_timed(kernel, gpu);
 }

@@ -16,6 +16,9 @@ namespace foretoken {
 KeyIndexer index_as_timed(KeyIndexer index) {
   constexpr int timed_heads = 64;
   if (index.load.prefill.sequences == 0 && index.block == 1) index.heads = timed_heads;
+  if (index.implementation.framework == Framework::trtllm) {  // not in a table alone
+    index.implementation.framework = Framework::vllm;
+  }
   return index;
 }
 
@@ -24,10 +27,16 @@ KeyIndexer index_as_timed(KeyIndexer index) {
 HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& index = std::get<KeyIndexer>(kernel);
   constexpr double logits_fixed = 4.3, tensor_share = 0.45, dram_share = 0.8, hidden_share = 0.5;
-  constexpr double topk_fixed = 1.9, topk_query = 1.46, topk_thousand_keys = 0.241;
+  const bool is_trtllm_decode =
+      index.implementation.framework == Framework::trtllm && index.load.prefill.sequences == 0;
+  const double topk_fixed = is_trtllm_decode ? 22 : 1.9, topk_query = is_trtllm_decode ? 15 : 1.46;
+  constexpr double topk_thousand_keys = 0.241;
+  // TensorRT-LLM's quantisation, scattering and conversion of positions, launches of their own.
+  constexpr double trtllm_fixed = 15, trtllm_query = 0.04;
   const double queries = rows_of(index.load.query_tokens());
   HybridTime out;
   out.fixed = queries == 0 ? topk_fixed : logits_fixed;
+  if (is_trtllm_decode) out.fixed += trtllm_fixed + trtllm_query * queries;
   if (queries == 0) return out;
   const double pairs = attention_pairs(index.load, true, 0) / index.ratio;
   out.sequences = rows_of(index.load.prefill.sequences + index.load.decode.sequences);

@@ -112,9 +112,63 @@ TEST(LatentTimes, DecodesAreSplitOverTheSms) {
   EXPECT_NEAR(price(asked), 17 + bytes / (3352e9 * 0.74) * 1e6, 0.5);
 }
 
+// Blocks of an H100: 1.2 us a query of one head and 1.34 of 64, 2.67 of 128; 0.17 ms of a decode.
+TEST(LatentTimes, TrtllmGivesAQueryOneSmOfAHopper) {
+  const auto time = [&](int heads, std::int64_t sequences, std::int64_t queries) {
+    return price({.framework = Framework::trtllm,
+                  .heads = heads,
+                  .sequences = sequences,
+                  .queries = queries});
+  };
+  EXPECT_NEAR(time(64, 1, 8192) / 8192, 1.4, 0.1);
+  EXPECT_NEAR(time(128, 1, 8192) / 8192, 2.8, 0.2);
+  EXPECT_NEAR(time(1, 1, 1), 190, 20);
+  EXPECT_EQ(time(64, 132, 1), time(64, 1, 1));
+  EXPECT_GT(time(64, 133, 1), 1.8 * time(64, 132, 1));
+}
+
+// Of a B200: 0.21 ns a picked key with 64 heads and 0.23 with 128, half of it in 8 bit.
+TEST(LatentTimes, TrtllmWalksWhatWasPickedOnBlackwell) {
+  const auto time = [&](int heads, DType latents, std::int64_t context) {
+    return price({.framework = Framework::trtllm,
+                  .heads = heads,
+                  .latents = latents,
+                  .sequences = 8192 / 256,
+                  .queries = 256,
+                  .context = context,
+                  .gpu = "b200-sxm"});
+  };
+  const auto per_key = [&](int heads, DType latents) {
+    const double keys = 8192.0 * (2048 - 256);
+    return (time(heads, latents, 4096) - time(heads, latents, 384)) / keys * 1e3;
+  };
+  EXPECT_NEAR(per_key(64, DType::bf16), 0.213, 0.03);
+  EXPECT_NEAR(per_key(128, DType::bf16), 0.233, 0.03);
+  EXPECT_NEAR(per_key(64, DType::fp8), 0.106, 0.02);
+}
+
+// Its index decodes in more launches than SGLang's, and picks by one that takes 22 us or more.
+TEST(LatentTimes, TrtllmsIndexDecodesInMoreLaunches) {
+  const auto time = [&](Framework framework, std::int64_t context) {
+    const Value no_options;
+    Diagnostics diagnostics;
+    TableReader options(no_options, diagnostics, "predictor");
+    const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+    KeyIndexer index{.heads = 64, .head_dim = 128, .selected = 2048};
+    index.load = AttentionLoad::exact(std::vector<SequenceSlice>(32, {1, context}));
+    index.implementation.framework = framework;
+    return predictor->predict(index, load_gpu("b200-sxm", {})).time.value() * 1e6;
+  };
+  const auto more = [&](std::int64_t context) {
+    return time(Framework::trtllm, context) - time(Framework::vllm, context);
+  };
+  EXPECT_NEAR(more(1024), 16, 4);
+  EXPECT_NEAR(more(4096), 16 + 34, 8);
+}
+
 TEST(LatentTimes, MoreWorkNeverCostsLess) {
   for (const char* gpu : {"h100-sxm", "b200-sxm", "a100-sxm"}) {
-    for (const Framework framework : {Framework::vllm, Framework::sglang}) {
+    for (const Framework framework : {Framework::vllm, Framework::sglang, Framework::trtllm}) {
       for (const DType latents : {DType::bf16, DType::fp8}) {
         double decode = 0, prompt = 0;
         for (std::int64_t count = 1; count < 3000; count = count * 5 / 3 + 1) {
@@ -137,6 +191,37 @@ TEST(LatentTimes, MoreWorkNeverCostsLess) {
       }
     }
   }
+}
+
+// GLM-5's table: 2.1 ms for 128 prompts of 32 tokens before 2,048 and before 163,840 (64 heads).
+TEST(LatentTimes, LongContextsOfManyPromptsCostWhatIsPicked) {
+  for (const char* gpu : {"h100-sxm", "b200-sxm"}) {
+    const auto at = [&](std::int64_t context) {
+      return price({.heads = 128,
+                    .latents = DType::fp8,
+                    .sequences = 128,
+                    .queries = 32,
+                    .context = context,
+                    .gpu = gpu});
+    };
+    const double picked = at(4096);
+    for (const std::int64_t context : {16'000, 32'768, 65'536}) {
+      EXPECT_NEAR(at(context) / picked, 1, 0.03) << gpu << ", " << context;
+    }
+  }
+}
+
+// The same by sums as sequence by sequence.
+TEST(LatentTimes, LongContextsAreCutInSumsToo) {
+  const auto h100 = load_gpu("h100-sxm", {});
+  const Value no_options;
+  Diagnostics diagnostics;
+  TableReader options(no_options, diagnostics, "predictor");
+  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  SparseAttention kernel = kernel_of({.sequences = 64, .queries = 128, .context = 100'000});
+  const Seconds exact = predictor->predict(kernel, h100).time;
+  kernel.load.sequences.clear();
+  EXPECT_NEAR(predictor->predict(kernel, h100).time / exact, 1, 1e-6);
 }
 
 }  // namespace
