@@ -122,22 +122,24 @@ LatentDecode decode_of(const SparseAttention& sparse, const GpuSpec& gpu) {
   }
 }
 
-/// Each sequence with at most `most` tokens of context, or its own.
-AttentionLoad with_contexts_to(const AttentionLoad& whole, std::int64_t most) {
+/// Each sequence with at most `most` tokens of context, or `before` of them ahead of its own.
+AttentionLoad with_contexts_to(const AttentionLoad& whole, std::int64_t most, std::int64_t before) {
   AttentionLoad load;
   for (SequenceSlice slice : whole.sequences) {
-    slice.context_tokens = std::min(slice.context_tokens, std::max(slice.query_tokens, most));
+    slice.context_tokens =
+        std::min(slice.context_tokens, std::max(slice.query_tokens + before, most));
     (whole.is_decode(slice) ? load.decode : load.prefill).add(slice);
     load.sequences.push_back(slice);
   }
   if (!load.sequences.empty()) return load;
   const auto shorten = [&](LoadSums sums) {
-    const std::int64_t held = std::max(sums.query_tokens, sums.sequences * most);
+    const std::int64_t held =
+        std::max(sums.query_tokens + sums.sequences * before, sums.sequences * most);
     if (sums.context_tokens <= held) return sums;
     sums.causal_pairs -=
         rows_of(sums.query_tokens) * rows_of(sums.context_tokens - held) / rows_of(sums.sequences);
     sums.context_tokens = held;
-    sums.context_tokens_max = std::max(sums.query_tokens_max, most);
+    sums.context_tokens_max = std::max(sums.query_tokens_max + before, most);
     return sums;
   };
   load.prefill = shorten(whole.prefill);
@@ -206,7 +208,8 @@ SparseAttention attention_as_timed(SparseAttention sparse) {
     sparse.query_heads = timed_heads;
     sparse.implementation.framework = Framework::sglang;
     if (sparse.load.prefill.sequences > 0) {
-      sparse.load = with_contexts_to(sparse.load, contexts_picked * sparse.selected);
+      sparse.load =
+          with_contexts_to(sparse.load, contexts_picked * sparse.selected, sparse.selected);
     }
   } else if (sparse.load.prefill.sequences > 0) {
     sparse.query_heads = (sparse.query_heads + timed_heads - 1) / timed_heads * timed_heads;

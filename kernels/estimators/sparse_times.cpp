@@ -27,8 +27,8 @@ KeyIndexer index_as_timed(KeyIndexer index) {
 HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& index = std::get<KeyIndexer>(kernel);
   constexpr double logits_fixed = 4.3, tensor_share = 0.45, dram_share = 0.8, hidden_share = 0.5;
-  const bool is_trtllm_decode =
-      index.implementation.framework == Framework::trtllm && index.load.prefill.sequences == 0;
+  const bool is_trtllm_decode = index.implementation.framework == Framework::trtllm &&
+                                index.load.prefill.sequences == 0 && index.ratio == 1;
   const double topk_fixed = is_trtllm_decode ? 22 : 1.9, topk_query = is_trtllm_decode ? 15 : 1.46;
   constexpr double topk_thousand_keys = 0.241;
   // TensorRT-LLM's quantisation, scattering and conversion of positions, launches of their own.

@@ -149,12 +149,13 @@ TEST(LatentTimes, TrtllmWalksWhatWasPickedOnBlackwell) {
 
 // Its index decodes in more launches than SGLang's, and picks by one that takes 22 us or more.
 TEST(LatentTimes, TrtllmsIndexDecodesInMoreLaunches) {
+  int compressed = 1;
   const auto time = [&](Framework framework, std::int64_t context) {
     const Value no_options;
     Diagnostics diagnostics;
     TableReader options(no_options, diagnostics, "predictor");
     const auto predictor = predictor_catalog().find("synperf", {}).make(options);
-    KeyIndexer index{.heads = 64, .head_dim = 128, .selected = 2048};
+    KeyIndexer index{.heads = 64, .head_dim = 128, .selected = 2048, .ratio = compressed};
     index.load = AttentionLoad::exact(std::vector<SequenceSlice>(32, {1, context}));
     index.implementation.framework = framework;
     return predictor->predict(index, load_gpu("b200-sxm", {})).time.value() * 1e6;
@@ -164,6 +165,8 @@ TEST(LatentTimes, TrtllmsIndexDecodesInMoreLaunches) {
   };
   EXPECT_NEAR(more(1024), 16, 4);
   EXPECT_NEAR(more(4096), 16 + 34, 8);
+  compressed = 4;
+  EXPECT_NEAR(more(16'384), 0, 1) << "DeepSeek-V4's index: blocks show neither";
 }
 
 TEST(LatentTimes, MoreWorkNeverCostsLess) {
@@ -209,6 +212,22 @@ TEST(LatentTimes, LongContextsOfManyPromptsCostWhatIsPicked) {
       EXPECT_NEAR(at(context) / picked, 1, 0.03) << gpu << ", " << context;
     }
   }
+}
+
+// The same table, H100: 128 queries take 60 us before 2,048 and before 202,752 tokens, which is
+// less than reading all of these.
+TEST(LatentTimes, QueriesOfAPromptShareWhatTheyPick) {
+  const auto at = [](std::int64_t context) {
+    return price({.framework = Framework::sglang, .queries = 128, .context = context});
+  };
+  EXPECT_NEAR(at(202'752) / at(4096), 1, 0.03);
+  const auto bytes = [](std::int64_t queries, std::int64_t context) {
+    return sparse_attention_work(kernel_of({.queries = queries, .context = context}))
+        .dram_bytes.value();
+  };
+  EXPECT_EQ(bytes(128, 202'752), bytes(128, 16'384)) << "8 x 2,048 tokens";
+  EXPECT_GT(bytes(128, 16'384), bytes(128, 8192));
+  EXPECT_EQ(bytes(1, 202'752), bytes(1, 2048));
 }
 
 // The same by sums as sequence by sequence.
