@@ -39,13 +39,15 @@ class MlaFamily : public EstimatorFamily {
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto& mla = std::get<Mla>(kernel);
+    if (const auto equal = levelled(mla, gpu)) return first_order(*equal, gpu);
     const MlaEstimate e = estimate_mla(mla, gpu, mla.implementation.is_cold);
     return {Seconds(e.total * 1e-6), e.bound};
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    // The network corrects the device as it was measured: warm.
     const auto& mla = std::get<Mla>(kernel);
+    if (const auto equal = levelled(mla, gpu)) return features(*equal, gpu, out);
+    // The network corrects the device as it was measured: warm.
     MlaEstimate e = estimate_mla(mla, gpu, false);
     double heads = mla.query_heads;
     if (is_decode_ && e.queries > 1) {

@@ -1,123 +1,18 @@
 #include "kernels/estimators/mla_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hardware/compute_capability.hpp"
+#include "kernels/estimators/mla_codes.hpp"
 #include "kernels/estimators/streamed_bandwidth.hpp"
 #include "kernels/latent_prompts.hpp"
 #include "kernels/tasks/decomposition.hpp"
+#include "kernels/tasks/latent_generation.hpp"
+#include "kernels/tasks/sm_scheduler.hpp"
 
 namespace foretoken {
 namespace {
-
-/// Fitted to AIConfigurator's generation_mla tables (vLLM: A100, H100, H200, L40S; SGLang: H100,
-/// H200, L40S, B200; TensorRT-LLM: A100, H100, H200, L40S), one row a code over all its GPUs; us at
-/// 2 GHz.
-struct MlaDecodeConstants {
-  double fixed;               // of the call, as the tables time it
-  double small_cache;         // more for an fp8 cache
-  double dram_share;          // of the bandwidth that streams reach
-  double tensor_share;        // of the peak
-  double tile_rows;           // query heads (times tokens) of a CTA
-  double granule;             // rows that products are padded to
-  double cta;                 // one more CTA on an SM
-  double row_passes;          // over queries and results
-  double power;               // of the norm by which bytes, products and walk overlap
-  double conversion;          // bytes moved an element of an fp8 cache; 0: the kernel reads it
-  bool multiplies_fp8;        // what an fp8 cache holds, as it is
-  double merge;               // joining the parts of sequences that are cut to fill the GPU
-  double merge_keys;          // from which on they are cut
-  double splits;              // Triton: always so many; 0: no walk
-  double key;                 // Triton: a key of a tile
-  double walk_share;          // Triton: of that, where many tiles take turns on an SM
-  double served_granule = 0;  // as granule, of an fp8 cache that is served; 0: the same
-};
-
-/// Likewise to the context_mla tables.
-struct MlaPromptConstants {
-  double tensor_share;
-  double fp8_speedup;      // of products where the cache is fp8
-  double tile_rows;        // of a tile, in heads times tokens where absorbed
-  double tail;             // the longest tile against its SM's share of the rate
-  double power;            // of the norm by which it overlaps with the rest
-  double row_bytes;        // moved a token and head
-  double row_bytes_small;  // the same with an fp8 cache
-};
-
-struct MlaCode {
-  MlaDecodeConstants decode;
-  double prompt_fixed, prompt_small_cache;  // us
-  double short_queries;  // prompts up to here are absorbed, and with an fp8 cache
-  double short_queries_small;
-  MlaPromptConstants absorbed, expanded;
-};
-
-constexpr double always = 1e9;  // queries
-
-// Of vLLM, whose tables time calls outside a graph: `fixed` is the host's. FlashMLA has tiles of 64
-// heads: with up to as many whole blocks of attention take half of what they do with 128
-// (mla_generation_module_perf), where the table of the kernel has the time of 128 heads for one.
-constexpr MlaCode flash_mla{
-    {164, 46, 0.95, 0.72, 128, 128, 0, 4.5, 4.4, 0, false, 4.0, 200, 0, 0, 0, 64},
-    165,
-    29,
-    512,
-    64,
-    {0.63, 1, 64, 1.37, 1.0, 7.5e3, 21e3},
-    {0.95, 1, 128, 1.37, 1.0, 5.4e3, 5.4e3}};
-constexpr MlaCode triton_vllm{
-    {337, 0, 0.89, 0.15, 16, 16, 13.8, 14.5, 2.6, 0, false, 0, 1, 4, 0.081, 0.92},
-    294,
-    0,
-    0,
-    0,
-    {},
-    {0.54, 1, 128, 0.49, 1.0, 5.7e3, 5.7e3}};
-// Of SGLang, inside graphs. On Hopper the table's prompts are absorbed, whatever their length, and
-// its FlashAttention-3 converts an fp8 cache first. `expanded`, as served: fitted to the 233 rows
-// of wideep_context_mla of an H100 that take 2.5 ms and more with prompts of 64 tokens and more,
-// less their products (4.2 % of whole rows; the H200's: 4.3).
-constexpr MlaCode flash_attention_3{
-    {12.1, 5.2, 0.93, 0.61, 64, 64, 5.9, 0.87, 4.3, 10.8, false, 4.8, 100, 0, 0, 0},
-    11.0,
-    6.4,
-    always,
-    always,
-    {0.66, 1, 64, 0.52, 1.33, 3.4e3, 3.4e3},
-    {0.75, 1, 128, 0.526, 1.0, 1.33e3, 1.33e3}};
-constexpr MlaCode triton_sglang{
-    {13.8, 0, 0.89, 0.15, 16, 16, 28.4, 14.0, 2.3, 0, false, 0, 1, 8, 0.019, 1.54},
-    3.1,
-    0,
-    always,
-    always,
-    {0.21, 1, 16, 1.18, 1.27, 0.62e3, 0.62e3},
-    {}};
-constexpr MlaCode trtllm{{10.4, 0, 0.76, 0.82, 128, 16, 3.6, 2.36, 1.6, 0, true, 3.4, 380, 0, 0, 0},
-                         12.0,
-                         7.5,
-                         0,
-                         0,
-                         {},
-                         {0.72, 1.22, 128, 1.37, 1.18, 1.9e3, 3.1e3}};
-
-// TensorRT-LLM's own, inside graphs. Before Hopper a CTA walks all keys of a sequence.
-constexpr MlaCode trtllm_hopper{
-    {14.1, 0, 0.937, 0.933, 16, 16, 3.84, 0.258, 1.55, 0, false, 0, 1, 0, 0, 0},
-    15.6,
-    3.6,
-    0,
-    0,
-    {},
-    {0.707, 1.11, 128, 0.526, 0.904, 1.6e3, 3.0e3}};
-constexpr MlaCode trtllm_before_hopper{
-    {10.3, 0, 0.9, 0.275, 64, 64, 10.7, 0.26, 1.8, 0, false, 0, 1, 1, 0.083, 0.05},
-    11.8,
-    0,
-    0,
-    0,
-    {},
-    {0.523, 1, 128, 0.149, 0.896, 0.96e3, 1.07e3}};
 
 constexpr double graph_fixed = 8;        // us: vLLM's two launches inside a graph
 constexpr double deepseek_dims = 320;    // of an expanded key and value, where bytes were fitted
@@ -138,14 +33,15 @@ KernelSource source_of(const Mla& mla, const GpuSpec& gpu) {
 const MlaCode& code_of(const Mla& mla, const GpuSpec& gpu) {
   switch (source_of(mla, gpu)) {
     case KernelSource::triton:
-      return mla_is_timed_with_host(mla) ? triton_vllm : triton_sglang;
+      return mla_is_timed_with_host(mla) ? mla_codes::triton_vllm : mla_codes::triton_sglang;
     case KernelSource::trtllm:
-      if (is_datacentre_blackwell(gpu)) return trtllm;
-      return gpu.compute_capability < hopper ? trtllm_before_hopper : trtllm_hopper;
+      if (is_datacentre_blackwell(gpu)) return mla_codes::trtllm;
+      return gpu.compute_capability < hopper ? mla_codes::trtllm_before_hopper
+                                             : mla_codes::trtllm_hopper;
     case KernelSource::flash_attention_3:
-      return flash_attention_3;
+      return mla_codes::flash_attention_3;
     default:
-      return flash_mla;
+      return mla_codes::flash_mla;
   }
 }
 
@@ -247,6 +143,28 @@ void add_bound(MlaEstimate& out, double device) {
   out.bound = is_math ? Bound::tensor : out.walk > bytes ? Bound::shared : Bound::dram;
 }
 
+/// ns of TensorRT-LLM's kernels for Blackwell beside what a launch costs whatever it does, at a
+/// B200's rates on any part: unequal sequences are compared with equal ones by it, and rates that
+/// moved the comparison would make a better part dearer. The rates are those of long contexts in
+/// SGLang's and TensorRT-LLM's tables: 128 CTAs take 8.7 ns a key beside 16 rows (16-bit caches
+/// 19.5), 13.9 beside 64 (25.5) and 6.4 in pairs (13.1), or, where the caches of all of them are
+/// more than DRAM brings meanwhile, 11.0 (25.2).
+double generation_ns(const Mla& mla, const GpuSpec& gpu) {
+  constexpr double dram_bytes = 6314;                        // a ns
+  constexpr double loaded_bytes = 64.1;                      // a ns and SM
+  constexpr double paired_ops = 10.8e3, single_ops = 5.0e3;  // of 16 bits, a ns and SM
+  constexpr double power = 4;
+  const LatentGeneration plan = latent_generation(mla, gpu);
+  const Task busiest = placed_load(latent_generation_launch(mla, gpu), gpu).load.busiest;
+  const double element = bytes_per_element(mla.kv_dtype);
+  const double elements =
+      static_cast<double>(mla.load.decode.context_tokens) * (mla.latent_dim + mla.rope_dim);
+  const double memory = elements * element / dram_bytes;
+  if (plan.swaps) return norm({memory, busiest.bytes_loaded / loaded_bytes}, power);
+  const double ops = (plan.are_paired ? paired_ops : single_ops) * (element < 2 ? 2 : 1);
+  return norm({memory, busiest.tensor_ops / ops}, power);
+}
+
 }  // namespace
 
 bool mla_runs_as_decode(const Mla& mla, const GpuSpec& gpu) {
@@ -261,8 +179,31 @@ bool mla_is_timed_with_host(const Mla& mla) {
 bool mla_expands_where_table_absorbs(const Mla& mla, const GpuSpec& gpu) {
   if (mla.load.prefill.sequences == 0) return false;
   if (mla.expands_cached) return true;
-  return mla.implementation.is_cold && &code_of(mla, gpu) == &flash_attention_3 &&
+  return mla.implementation.is_cold && &code_of(mla, gpu) == &mla_codes::flash_attention_3 &&
          !absorbs_cached_latents(mla.load.prefill, mla.implementation.framework);
+}
+
+std::optional<Mla> levelled(const Mla& mla, const GpuSpec& gpu) {
+  const LoadSums& sums = mla.load.decode;
+  const bool is_equal = sums.context_tokens_max * sums.sequences == sums.context_tokens;
+  if (mla.load.sequences.empty() || is_equal || mla.load.prefill.sequences > 0) return {};
+  if (&code_of(mla, gpu) != &mla_codes::trtllm) return {};
+  Mla equal = mla;
+  equal.load = {};
+  equal.load.decode = sums;
+  const double mean =
+      static_cast<double>(sums.context_tokens) / static_cast<double>(sums.sequences);
+  equal.load.decode.context_tokens_max = static_cast<std::int64_t>(std::ceil(mean));
+  const double ratio = generation_ns(mla, gpu) / generation_ns(equal, gpu);
+  const double context =
+      std::clamp(mean * ratio, mean, static_cast<double>(sums.context_tokens_max));
+  LoadSums& own = equal.load.decode;
+  const auto queries = static_cast<double>(sums.query_tokens);
+  own.context_tokens = std::llround(context * static_cast<double>(sums.sequences));
+  own.context_tokens_max = static_cast<std::int64_t>(std::ceil(context));
+  own.causal_pairs += queries / static_cast<double>(sums.sequences) *
+                      static_cast<double>(own.context_tokens - sums.context_tokens);
+  return equal;
 }
 
 MlaEstimate estimate_mla(const Mla& mla, const GpuSpec& gpu, bool is_cold) {
@@ -276,7 +217,7 @@ MlaEstimate estimate_mla(const Mla& mla, const GpuSpec& gpu, bool is_cold) {
   const double small = out.has_small_cache ? 1 : 0;
   out.fixed = is_decode ? code.decode.fixed + small * code.decode.small_cache
                         : code.prompt_fixed + small * code.prompt_small_cache;
-  const bool has_host = mla_is_timed_with_host(mla) && &code != &trtllm;
+  const bool has_host = mla_is_timed_with_host(mla) && &code != &mla_codes::trtllm;
   if (has_host && is_cold) out.fixed = graph_fixed;
   const double device =
       is_decode ? add_decode(mla, code.decode, gpu, is_cold, out)

@@ -5,6 +5,8 @@
 // what is moved around them. Internal to the MLA families.
 #pragma once
 
+#include <optional>
+
 #include "kernels/estimators/attention_model.hpp"
 
 namespace foretoken {
@@ -33,6 +35,11 @@ bool mla_is_timed_with_host(const Mla& mla);
 /// collector called the kernel; served ones (cold) are expanded, but before few cached tokens
 /// (kernels/latent_prompts.hpp). And those that expand every cached token.
 bool mla_expands_where_table_absorbs(const Mla& mla, const GpuSpec& gpu);
+
+/// Decodes of unequal sequences as the equal ones that take as long by the plan of the launch
+/// (kernels/tasks/latent_generation.hpp): the SM with the longest of them works while others have
+/// done. nullopt: sums, or kernels whose plans level sequences.
+std::optional<Mla> levelled(const Mla& mla, const GpuSpec& gpu);
 
 /// `is_cold`: as in serving, inside a graph.
 MlaEstimate estimate_mla(const Mla& mla, const GpuSpec& gpu, bool is_cold);

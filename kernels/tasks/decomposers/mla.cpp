@@ -144,7 +144,8 @@ Decomposition decompose_trtllm_mla(const Mla& kernel, const GpuSpec& gpu) {
   Decomposition result = decompose_flash_mla(kernel, gpu);
   result.approximation =
       "trtllm's latent attention is closed: FlashMLA's plan stands in; operations and bytes are "
-      "right, tiles are assumed";
+      "right, tiles are assumed (decodes of unequal sequences cost what the launch's own splits "
+      "say)";
   return result;
 }
 
