@@ -40,7 +40,8 @@ const Value* find_outside(const Value& config, const Value& text, std::string_vi
   return found != nullptr ? found : text.find(key);
 }
 
-/// DeepSeek-V4 names its experts' format beside the block for everything else.
+/// DeepSeek-V4 names its experts' format beside the block for everything else, unless others have
+/// quantised them again (nvfp4).
 void read_expert_format(TableReader& table, Transformer& model) {
   std::string dtype;
   if (!table.read("expert_dtype", dtype) || !model.moe) return;
@@ -50,7 +51,7 @@ void read_expert_format(TableReader& table, Transformer& model) {
     return;
   }
   if (!model.released) model.released.emplace();
-  model.released->experts = DType::mxfp4;
+  if (bytes_per_element(model.released->experts) >= 1) model.released->experts = DType::mxfp4;
 }
 
 /// A name that tells a format where nothing in the file does: the published folder has it in

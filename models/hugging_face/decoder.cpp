@@ -165,6 +165,10 @@ void read_state_dtype(TableReader& table, std::string_view key, StateShape& stat
   if (table.read(key, dtype)) state.state_dtype = dtype == "float32" ? DType::fp32 : DType::bf16;
 }
 
+void leave_out_head_gates(Transformer& model) {
+  model.left_out.emplace_back("a gate for each attention head: its few weights and its work");
+}
+
 void pass_over(TableReader& table, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) table.find(key);
 }

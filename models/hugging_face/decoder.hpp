@@ -65,6 +65,8 @@ std::vector<int> kinds_of(const std::vector<std::string>& types,
 
 /// The format of a recurrence's state: "float32" or a 16-bit one.
 void read_state_dtype(TableReader& table, std::string_view key, StateShape& state);
+/// Says that a gate for each attention head is not counted.
+void leave_out_head_gates(Transformer& model);
 /// Passes over keys that change nothing here.
 void pass_over(TableReader& table, std::initializer_list<std::string_view> keys);
 

@@ -33,18 +33,45 @@ KeyIndex read_index(TableReader& table) {
   return index;
 }
 
+/// GLM-5's, of which GlmMoeDsaConfig fills in what is left out.
+KeyIndex read_glm_index(ConfigReader& config) {
+  TableReader& table = config.table;
+  KeyIndex index{.heads = 32, .head_dim = 128, .selected = 2048};
+  const bool has_all = read_within(table, "index_n_heads", index.heads, 1, heads_limit) &
+                       read_within(table, "index_head_dim", index.head_dim, 1, head_dim_limit) &
+                       read_within(table, "index_topk", index.selected, 1, context_limit);
+  if (!has_all) {
+    config.model.left_out.push_back(
+        fmt::format("not all of its index is in the file; with transformers' defaults: {} heads of "
+                    "{}, best {} keys",
+                    index.heads, index.head_dim, index.selected));
+  }
+  return index;
+}
+
+/// A letter a layer in index_topk_pattern, or a word in indexer_types.
+std::vector<std::string> read_indexer_types(TableReader& table) {
+  std::vector<std::string> types;
+  if (table.read("indexer_types", types)) return types;
+  std::string pattern;
+  table.read("index_topk_pattern", pattern);
+  for (const char letter : pattern) {
+    types.emplace_back(letter == 'F' ? "full" : letter == 'S' ? "shared" : std::string(1, letter));
+  }
+  return types;
+}
+
 /// Which layers have an index of their own: all, those that GLM-5.2 lists, or by its period after
-/// the first few.
+/// the first few (two where nothing says how many: GlmMoeDsaConfig).
 std::vector<int> read_index_layers(ConfigReader& config) {
   TableReader& table = config.table;
   const auto layers = static_cast<std::size_t>(config.model.layers);
-  std::vector<std::string> types;
-  int period = 1, first = 0;
+  int period = 1, first = 2;
   read_within(table, "index_topk_freq", period, 1, layers_limit);
   read_within(table, "index_skip_topk_offset", first, 0, layers_limit);
   pass_over(table, {"index_topk_pattern", "index_share_for_mtp_iteration"});
   std::vector<int> shared(layers, 0);
-  if (table.read("indexer_types", types)) {
+  if (const auto types = read_indexer_types(table); !types.empty()) {
     table.expect("indexer_types", types.size() == layers,
                  fmt::format("lists {} layers of {}", types.size(), layers));
     for (std::size_t i = 0; i < std::min(layers, types.size()); ++i) {
@@ -60,12 +87,12 @@ std::vector<int> read_index_layers(ConfigReader& config) {
   return shared;
 }
 
-void read_sparse_kinds(ConfigReader& config) {
+void read_sparse_kinds(ConfigReader& config, const KeyIndex& index) {
   Transformer& model = config.model;
   TableReader& table = config.table;
   table.find("indexer_rope_interleave");
   LayerKind own{.name = "sparse", .attention = model.attention(0)};
-  own.attention.index = read_index(table);
+  own.attention.index = index;
   own.intermediate = model.intermediate;
   LayerKind shared = own;
   shared.name = "sparse_shared";
@@ -83,10 +110,14 @@ void read_sparse_kinds(ConfigReader& config) {
 void read_deepseek_v3(ConfigReader& config) {
   read_decoder(config, deepseek(true));
   // V3.2 was also published under V3's name.
-  if (config.table.find("index_topk") != nullptr) read_sparse_kinds(config);
+  if (config.table.find("index_topk") != nullptr) {
+    read_sparse_kinds(config, read_index(config.table));
+  }
 }
 
-void read_deepseek_v32(ConfigReader& config) {
+namespace {
+
+void read_sparse_decoder(ConfigReader& config) {
   const DecoderTraits traits = deepseek(true);
   read_sizes(config, traits);
   read_attention(config, traits);
@@ -96,7 +127,18 @@ void read_deepseek_v32(ConfigReader& config) {
   // All layers are sparse; the number of experts again.
   read_layer_types(config, {"deepseek_sparse_attention"});
   config.table.find("num_experts");
-  read_sparse_kinds(config);
+}
+
+}  // namespace
+
+void read_deepseek_v32(ConfigReader& config) {
+  read_sparse_decoder(config);
+  read_sparse_kinds(config, read_index(config.table));
+}
+
+void read_glm_moe_dsa(ConfigReader& config) {
+  read_sparse_decoder(config);
+  read_sparse_kinds(config, read_glm_index(config));
 }
 
 void read_kimi_k25(ConfigReader& config) {

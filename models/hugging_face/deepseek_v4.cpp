@@ -73,6 +73,12 @@ void read_deepseek_v4(ConfigReader& config) {
   require_count(table, "o_groups", compressed.output_groups, heads_limit);
   require_count(table, "o_lora_rank", compressed.output_rank, width_limit);
   require_count(table, "qk_rope_head_dim", compressed.rope_dim, head_dim_limit);
+  int nope_dim = heads.head_dim - compressed.rope_dim;
+  if (read_within(table, "qk_nope_head_dim", nope_dim, 0, head_dim_limit)) {
+    table.expect("qk_nope_head_dim", nope_dim + compressed.rope_dim == heads.head_dim,
+                 fmt::format("{} and qk_rope_head_dim = {} are not head_dim = {}", nope_dim,
+                             compressed.rope_dim, heads.head_dim));
+  }
   KeyIndex index;
   require_count(table, "index_n_heads", index.heads, heads_limit);
   require_count(table, "index_head_dim", index.head_dim, head_dim_limit);

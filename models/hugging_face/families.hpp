@@ -32,11 +32,14 @@ void read_mimo_v2(ConfigReader& config);
 void read_deepseek_v2(ConfigReader& config);
 void read_deepseek_v3(ConfigReader& config);
 void read_deepseek_v32(ConfigReader& config);
+void read_glm_moe_dsa(ConfigReader& config);
 void read_kimi_k25(ConfigReader& config);
 // deepseek_v4.cpp
 void read_deepseek_v4(ConfigReader& config);
 // kimi.cpp
 void read_kimi_linear(ConfigReader& config);
+// laguna.cpp
+void read_laguna(ConfigReader& config);
 // minimax_m3.cpp
 void read_minimax_m3(ConfigReader& config);
 // state_spaces.cpp

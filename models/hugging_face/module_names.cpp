@@ -19,22 +19,26 @@ constexpr auto prefixes =
 constexpr auto attention =
     std::to_array<std::string_view>({"self_attn.o_proj", "linear_attn.out_proj", "mixer.out_proj",
                                      "mixer.o_proj", "mamba.out_proj", "conv.out_proj"});
+constexpr auto compressed_attention =
+    std::to_array<std::string_view>({"attn.wo_b", "self_attn.o_proj"});
 constexpr auto mlp = std::to_array<std::string_view>(
     {"mlp.down_proj", "feed_forward.down_proj", "mixer.down_proj", "feed_forward.w2"});
 constexpr auto shared_experts = std::to_array<std::string_view>(
     {"mlp.shared_experts.down_proj", "mlp.shared_expert.down_proj",
      "feed_forward.shared_expert.down_proj", "share_expert.down_proj",
      "mixer.shared_experts.down_proj", "block_sparse_moe.shared_experts.down_proj",
-     "ffn.shared_experts.w2"});
+     "ffn.shared_experts.w2", "ffn.shared_experts.down_proj"});
 constexpr auto experts = std::to_array<std::string_view>(
     {"mlp.experts.0.down_proj", "block_sparse_moe.experts.0.w2", "feed_forward.experts.0.down_proj",
      "moe.experts.0.down_proj", "experts.0.down_proj", "mixer.experts.0.down_proj",
-     "ffn.experts.0.w2"});
+     "ffn.experts.0.w2", "ffn.experts.0.down_proj"});
 
 std::span<const std::string_view> modules(QuantisedPart part) {
   switch (part) {
     case QuantisedPart::attention:
       return attention;
+    case QuantisedPart::compressed_attention:
+      return compressed_attention;
     case QuantisedPart::mlp:
       return mlp;
     case QuantisedPart::shared_experts:

@@ -10,8 +10,8 @@
 
 namespace foretoken {
 
-/// The parts of a layer whose format a block can say.
-enum class QuantisedPart { attention, mlp, shared_experts, experts };
+/// The parts of a layer whose format a block can say. compressed_attention: DeepSeek-V4's.
+enum class QuantisedPart { attention, compressed_attention, mlp, shared_experts, experts };
 
 /// Whether `pattern` covers that part of layer `layer`. Patterns are compressed-tensors' regular
 /// expressions ("re:.*self_attn.*"), ModelOpt's globs ("model.layers.0*"), or names, which stand

@@ -26,7 +26,7 @@ DType format_in(const QuantisationBlock& block, QuantisedPart part, int layer, b
 
 bool has_part(const Transformer& model, QuantisedPart part, int layer) {
   const LayerKind* kind = model.kind(layer);
-  if (part == QuantisedPart::attention) {
+  if (part == QuantisedPart::attention || part == QuantisedPart::compressed_attention) {
     return kind == nullptr || kind->has_attention || kind->state.has_value();
   }
   if (kind != nullptr && (!kind->has_mlp || kind->linear_mlp)) return false;
@@ -44,6 +44,7 @@ bool has_part(const Transformer& model, QuantisedPart part, int layer) {
 constexpr std::string_view part_name(QuantisedPart part) {
   switch (part) {
     case QuantisedPart::attention:
+    case QuantisedPart::compressed_attention:
       return "attention";
     case QuantisedPart::mlp:
       return "dense MLPs";
@@ -92,7 +93,8 @@ void read_quantisation(const Value* block, Diagnostics& diagnostics, Transformer
   const auto part = [&](QuantisedPart which) {
     return format_of_part(*read, which, is_valid, model);
   };
-  const auto attention = part(QuantisedPart::attention);
+  const auto attention =
+      part(model.compressed ? QuantisedPart::compressed_attention : QuantisedPart::attention);
   const auto experts = part(QuantisedPart::experts);
   const auto shared = part(QuantisedPart::shared_experts);
   const auto mlp = part(QuantisedPart::mlp);

@@ -90,9 +90,7 @@ void read_own_words(ConfigReader& config, const DecoderTraits& traits) {
                     "norm_expert_weight", "swiglu_limits_shared"});
   bool has_gate = false;
   table.read("use_head_wise_attn_gate", has_gate);
-  if (has_gate) {
-    model.left_out.emplace_back("a gate for each attention head: its few weights and its work");
-  }
+  if (has_gate) leave_out_head_gates(model);
   LayerKind full{.name = "full", .attention = read_groups(table, model.attention(0))};
   LayerKind sliding{.name = "sliding", .attention = full.attention};
   if (const Value* other = table.find_table("attention_other_setting")) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "models/operator_graph.hpp"
@@ -171,6 +172,19 @@ std::string kind_text(const LayerKind& kind, const Transformer& model) {
   return fmt::format("{}: {}", kind.name, fmt::join(parts, ", "));
 }
 
+/// ", window 512 in 33 of 45 layers"
+std::string windows_text(const Transformer& model) {
+  std::map<std::int64_t, int> layers;
+  for (int layer = 0; layer < model.layers; ++layer) ++layers[model.window(layer)];
+  std::string text;
+  for (const auto& [window, count] : layers) {
+    if (window == 0) continue;
+    text += fmt::format(", {} {}", model.chunked_windows ? "chunks of" : "window", window);
+    if (count < model.layers) text += fmt::format(" in {} of {} layers", count, model.layers);
+  }
+  return text;
+}
+
 std::string attention_text(const Transformer& model) {
   if (!model.kinds.empty()) {
     std::vector<std::string> kinds;
@@ -181,8 +195,8 @@ std::string attention_text(const Transformer& model) {
     return fmt::format("{} query heads on a latent of {} and a rotary key of {}", model.query_heads,
                        model.mla->kv_rank, model.mla->rope_dim);
   }
-  return fmt::format("{} query heads, {} KV heads of {}", model.query_heads, model.kv_heads,
-                     model.head_dim);
+  return fmt::format("{} query heads, {} KV heads of {}{}", model.query_heads, model.kv_heads,
+                     model.head_dim, windows_text(model));
 }
 
 int show_model(const std::string& name, bool is_json) {

@@ -167,5 +167,76 @@ TEST(Variations, LatentAttentionUnderOtherNames) {
             parameters);
 }
 
+constexpr std::string_view v4 = R"({"architectures": ["DeepseekV4ForCausalLM"],
+    "compress_ratios": [0, 4], "expert_dtype": "fp4", "hc_mult": 4, "head_dim": 512,
+    "hidden_size": 4096, "index_head_dim": 128, "index_n_heads": 64, "index_topk": 512,
+    "max_position_embeddings": 1048576, "moe_intermediate_size": 2048, "n_routed_experts": 256,
+    "n_shared_experts": 1, "num_attention_heads": 64, "num_experts_per_tok": 6,
+    "num_hidden_layers": 2, "num_key_value_heads": 1, "o_groups": 8, "o_lora_rank": 1024,
+    "q_lora_rank": 1024, "qk_rope_head_dim": 64, "sliding_window": 128, "vocab_size": 129280)";
+
+// As LLM Compressor saves DeepSeek-V4-Flash from transformers' class (RedHatAI): the rest of the
+// head is in the file, the MLPs are nvfp4 over the experts' own fp4.
+TEST(Variations, DeepSeekV4QuantisedAgain) {
+  const auto with = [](std::string_view more) { return imported(fmt::format("{}{}}}", v4, more)); };
+  const Transformer again = with(R"(, "qk_nope_head_dim": 448, "quantization_config": {
+    "quant_method": "compressed-tensors", "config_groups": {
+      "group_0": {"targets": ["re:.*attn.*(fused_wqa_wkv|wq_b|wo_a|wo_b)$"],
+        "weights": {"num_bits": 8, "type": "float", "strategy": "block"},
+        "input_activations": {"num_bits": 8, "type": "float"}},
+      "group_1": {"targets": ["re:.*ffn.*(gate|up|down)_proj$"],
+        "weights": {"num_bits": 4, "type": "float", "group_size": 16},
+        "input_activations": {"num_bits": 4, "type": "float", "group_size": 16}}}})");
+  WeightFormats formats(DType::fp8_block);
+  formats.experts = formats.shared = DType::nvfp4;
+  EXPECT_EQ(again.released, formats);
+  EXPECT_EQ(parameter_count(again), parameter_count(with("")));
+  EXPECT_EQ(with("").released->experts, DType::mxfp4);
+  try {
+    with(R"(, "qk_nope_head_dim": 128)");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("128 and qk_rope_head_dim = 64 are not head_dim = 512"));
+  }
+}
+
+// ModelOpt's hf_quant_config.json (nvidia/DeepSeek-V4-Flash-NVFP4).
+TEST(Variations, DeepSeekV4FormatsBesideTheFile) {
+  const Value config = parse_json(fmt::format("{}}}", v4), {"config.json"});
+  const Value beside = parse_json(R"({"quant_algo": "MIXED_PRECISION", "group_size": 16,
+    "quantized_layers": {"layers.0.ffn.experts": {"quant_algo": "NVFP4", "group_size": 16},
+                         "layers.1.ffn.experts": {"quant_algo": "NVFP4", "group_size": 16}},
+    "exclude_modules": ["*.attn.*", "*.ffn.shared_experts.*", "head", "mtp.*"]})",
+                                  {"hf_quant_config.json"});
+  const Transformer model = import_hugging_face(config, "m", &beside);
+  EXPECT_EQ(model.released->experts, DType::nvfp4);
+  EXPECT_EQ(model.released->attention, DType::bf16);
+}
+
+// GLM-5 saved without what its class fills in, and its layers by letters.
+TEST(Variations, GlmFillsInItsIndex) {
+  const std::string text = R"({"architectures": ["GlmMoeDsaForCausalLM"],
+    "first_k_dense_replace": 1, "hidden_size": 6144, "intermediate_size": 12288,
+    "kv_lora_rank": 512, "max_position_embeddings": 202752, "moe_intermediate_size": 2048,
+    "n_routed_experts": 256, "n_shared_experts": 1, "num_attention_heads": 64,
+    "num_experts_per_tok": 8, "num_hidden_layers": 4, "q_lora_rank": 2048,
+    "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "v_head_dim": 256, "vocab_size": 154880)";
+  const std::string index = R"(, "index_n_heads": 32, "index_head_dim": 128, "index_topk": 2048)";
+  const Transformer filled = imported(text + "}"), told = imported(text + index + "}");
+  EXPECT_EQ(parameter_count(filled), parameter_count(told));
+  EXPECT_EQ(filled.attention(3).index, told.attention(3).index);
+  EXPECT_THAT(filled.left_out, ElementsAre(HasSubstr("32 heads of 128, best 2048 keys")));
+  EXPECT_THAT(told.left_out, testing::IsEmpty());
+  const auto shares = [](const Transformer& model) {
+    std::vector<bool> layers;
+    for (int i = 0; i < model.layers; ++i) layers.push_back(model.attention(i).index->is_shared);
+    return layers;
+  };
+  EXPECT_THAT(shares(imported(text + index + R"(, "index_topk_pattern": "FSFS"})")),
+              ElementsAre(false, true, false, true));
+  EXPECT_THAT(shares(imported(text + index + R"(, "index_topk_freq": 2})")),
+              ElementsAre(false, false, true, false));
+}
+
 }  // namespace
 }  // namespace foretoken::variations_test
