@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hardware/compute_capability.hpp"
+#include "kernels/estimators/levelled_decodes.hpp"
 #include "kernels/estimators/mla_codes.hpp"
 #include "kernels/estimators/streamed_bandwidth.hpp"
 #include "kernels/latent_prompts.hpp"
@@ -143,26 +144,22 @@ void add_bound(MlaEstimate& out, double device) {
   out.bound = is_math ? Bound::tensor : out.walk > bytes ? Bound::shared : Bound::dram;
 }
 
-/// ns of TensorRT-LLM's kernels for Blackwell beside what a launch costs whatever it does, at a
-/// B200's rates on any part: unequal sequences are compared with equal ones by it, and rates that
-/// moved the comparison would make a better part dearer. The rates are those of long contexts in
-/// SGLang's and TensorRT-LLM's tables: 128 CTAs take 8.7 ns a key beside 16 rows (16-bit caches
-/// 19.5), 13.9 beside 64 (25.5) and 6.4 in pairs (13.1), or, where the caches of all of them are
-/// more than DRAM brings meanwhile, 11.0 (25.2).
+/// As blackwell_decode_ns, by long contexts in SGLang's and TensorRT-LLM's tables: 128 CTAs take
+/// 8.7 ns a key beside 16 rows (16-bit caches 19.5), 13.9 beside 64 (25.5) and 6.4 in pairs (13.1),
+/// or, where the caches of all of them are more than DRAM brings meanwhile, 11.0 (25.2).
 double generation_ns(const Mla& mla, const GpuSpec& gpu) {
   constexpr double dram_bytes = 6314;                        // a ns
-  constexpr double loaded_bytes = 64.1;                      // a ns and SM
+  constexpr double sm_bytes = 64.1;                          // a ns
   constexpr double paired_ops = 10.8e3, single_ops = 5.0e3;  // of 16 bits, a ns and SM
-  constexpr double power = 4;
   const LatentGeneration plan = latent_generation(mla, gpu);
   const Task busiest = placed_load(latent_generation_launch(mla, gpu), gpu).load.busiest;
   const double element = bytes_per_element(mla.kv_dtype);
   const double elements =
       static_cast<double>(mla.load.decode.context_tokens) * (mla.latent_dim + mla.rope_dim);
-  const double memory = elements * element / dram_bytes;
-  if (plan.swaps) return norm({memory, busiest.bytes_loaded / loaded_bytes}, power);
   const double ops = (plan.are_paired ? paired_ops : single_ops) * (element < 2 ? 2 : 1);
-  return norm({memory, busiest.tensor_ops / ops}, power);
+  return blackwell_decode_ns(elements * element / dram_bytes, plan.swaps
+                                                                  ? busiest.bytes_loaded / sm_bytes
+                                                                  : busiest.tensor_ops / ops);
 }
 
 }  // namespace
@@ -184,25 +181,14 @@ bool mla_expands_where_table_absorbs(const Mla& mla, const GpuSpec& gpu) {
 }
 
 std::optional<Mla> levelled(const Mla& mla, const GpuSpec& gpu) {
-  const LoadSums& sums = mla.load.decode;
-  const bool is_equal = sums.context_tokens_max * sums.sequences == sums.context_tokens;
-  if (mla.load.sequences.empty() || is_equal || mla.load.prefill.sequences > 0) return {};
   if (&code_of(mla, gpu) != &mla_codes::trtllm) return {};
+  const auto mean = mean_decodes(mla.load);
+  if (!mean) return {};
   Mla equal = mla;
   equal.load = {};
-  equal.load.decode = sums;
-  const double mean =
-      static_cast<double>(sums.context_tokens) / static_cast<double>(sums.sequences);
-  equal.load.decode.context_tokens_max = static_cast<std::int64_t>(std::ceil(mean));
-  const double ratio = generation_ns(mla, gpu) / generation_ns(equal, gpu);
-  const double context =
-      std::clamp(mean * ratio, mean, static_cast<double>(sums.context_tokens_max));
-  LoadSums& own = equal.load.decode;
-  const auto queries = static_cast<double>(sums.query_tokens);
-  own.context_tokens = std::llround(context * static_cast<double>(sums.sequences));
-  own.context_tokens_max = static_cast<std::int64_t>(std::ceil(context));
-  own.causal_pairs += queries / static_cast<double>(sums.sequences) *
-                      static_cast<double>(own.context_tokens - sums.context_tokens);
+  equal.load.decode = *mean;
+  equal.load.decode =
+      levelled_sums(mla.load.decode, generation_ns(mla, gpu) / generation_ns(equal, gpu));
   return equal;
 }
 

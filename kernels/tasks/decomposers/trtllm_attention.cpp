@@ -36,9 +36,12 @@ bool runs_masked(const Attention& kernel, std::int64_t queries, const GpuSpec& g
   return group > trtllm_group_max || (group == 1 && !is_datacentre_blackwell(gpu));
 }
 
-std::int64_t splits_of(const SliceRun& run, std::int64_t ctas, const GpuSpec& gpu) {
-  const std::int64_t blocks =
-      ceil_div(std::max<std::int64_t>(1, run.slice.context_tokens), trtllm_tile_kv);
+/// Of every sequence, as the longest one asks for (flashinfer-ai/flashinfer, fmhaKernels.cuh, which
+/// takes no fewer than 512 keys: 128 stand for what tables show of short contexts).
+std::int64_t splits_of(const SliceRuns& runs, std::int64_t ctas, const GpuSpec& gpu) {
+  std::int64_t longest = 1;
+  for (const SliceRun& run : runs) longest = std::max(longest, run.slice.context_tokens);
+  const std::int64_t blocks = ceil_div(longest, trtllm_tile_kv);
   return std::clamp<std::int64_t>(gpu.sm_count / std::max<std::int64_t>(1, ctas), 1, blocks);
 }
 
@@ -108,12 +111,12 @@ Launch trtllm_decode(const Attention& kernel, const SliceRuns& runs, const GpuSp
   const AttentionTile tile = attention_tile(kernel, tile_q, trtllm_tile_kv);
   std::int64_t ctas = 0;
   for (const SliceRun& run : runs) ctas += run.count * launch.repeats;
+  const std::int64_t splits = walks_alone(kernel, gpu) ? 1 : splits_of(runs, ctas, gpu);
   TaskList one;
   for (const SliceRun& run : runs) {
     const KeySpan seen =
         visible_keys(run.slice, 0, run.slice.query_tokens, kernel.causal, kernel.window);
     const std::int64_t tiles = ceil_div(run.slice.query_tokens * group, tile_q);
-    const std::int64_t splits = walks_alone(kernel, gpu) ? 1 : splits_of(run, ctas, gpu);
     const std::int64_t share =
         ceil_div(ceil_div(seen.size(), trtllm_tile_kv), splits) * trtllm_tile_kv;
     one.clear();
