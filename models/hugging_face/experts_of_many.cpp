@@ -1,6 +1,6 @@
-// Models of grouped-query attention and many experts: GLM 4.5, gpt-oss, MiniMax M2, ERNIE 4.5,
-// Granite, Hunyuan. Sources: transformers' configuration and modeling files, or those published
-// with the models.
+// Models of grouped-query attention and many experts: GLM 4.5 and Solar Open, dots.llm1, gpt-oss,
+// MiniMax M2, ERNIE 4.5, Granite, Hunyuan. Sources: transformers' configuration and modeling files,
+// or those published with the models.
 #include <algorithm>
 
 #include "models/hugging_face/decoder.hpp"
@@ -12,6 +12,14 @@ namespace foretoken {
 
 void read_glm4_moe(ConfigReader& config) {
   read_decoder(config, {.output_bias = false,
+                        .experts_key = "n_routed_experts",
+                        .expert_width_key = "moe_intermediate_size",
+                        .dense_layers = DenseLayers::leading,
+                        .router_bias = true});
+}
+
+void read_dots1(ConfigReader& config) {
+  read_decoder(config, {.qk_norm = true,
                         .experts_key = "n_routed_experts",
                         .expert_width_key = "moe_intermediate_size",
                         .dense_layers = DenseLayers::leading,

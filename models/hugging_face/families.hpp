@@ -39,6 +39,7 @@ void read_deepseek_v4(ConfigReader& config);
 // kimi.cpp
 void read_kimi_linear(ConfigReader& config);
 // laguna.cpp
+void read_afmoe(ConfigReader& config);
 void read_laguna(ConfigReader& config);
 // minimax_m3.cpp
 void read_minimax_m3(ConfigReader& config);
@@ -54,12 +55,16 @@ void read_gemma3_vision(ConfigReader& config);
 void read_gemma4(ConfigReader& config);
 // experts_of_many.cpp
 void read_glm4_moe(ConfigReader& config);
+void read_dots1(ConfigReader& config);
 void read_gpt_oss(ConfigReader& config);
 void read_glm4v_moe(ConfigReader& config);
 void read_minimax_m2(ConfigReader& config);
 void read_ernie_moe(ConfigReader& config);
 void read_granite_moe(ConfigReader& config);
 void read_hunyuan_moe(ConfigReader& config);
+// exaone.cpp
+void read_exaone4(ConfigReader& config);
+void read_exaone_moe(ConfigReader& config);
 // step.cpp
 void read_step3p5(ConfigReader& config);
 // dense.cpp

@@ -1,6 +1,7 @@
-// Poolside's Laguna: sliding layers with more heads than full ones, experts behind a first dense
-// layer. Source: huggingface/transformers, models/laguna (modular_laguna.py), and the
-// configurations of Laguna XS.2 and S 2.1.
+// Arcee's AFMoE (Trinity) and Poolside's Laguna, which is built on it: sliding layers between full
+// ones, gates behind attention, experts behind the first dense layers. Sources:
+// huggingface/transformers, models/afmoe and models/laguna, and the configurations of Laguna XS.2
+// and S 2.1.
 #include <algorithm>
 #include <map>
 
@@ -52,16 +53,11 @@ std::vector<int> read_heads_of_layers(ConfigReader& config) {
   return heads;
 }
 
-void read_laguna_kinds(ConfigReader& config) {
-  TableReader& table = config.table;
-  Transformer& model = config.model;
-  constexpr std::string_view full = "full_attention", sliding = "sliding_attention";
-  auto types = read_layer_types(config, {full, sliding});
-  types.resize(static_cast<std::size_t>(model.layers), std::string(full));
-  std::int64_t window = 512;
-  read_within(table, "sliding_window", window, 1, context_limit);
-  const std::vector<int> heads = read_heads_of_layers(config);
-  if (!table.diagnostics().empty()) return;
+constexpr std::string_view full_type = "full_attention", sliding_type = "sliding_attention";
+
+/// A kind for each type of layer and number of query heads (one a layer each).
+void set_kinds_by_type(Transformer& model, const std::vector<std::string>& types,
+                       const std::vector<int>& heads, std::int64_t window, bool output_gate) {
   std::vector<LayerKind> kinds;
   std::vector<int> pattern;
   std::map<std::pair<std::string, int>, int> known;
@@ -70,15 +66,43 @@ void read_laguna_kinds(ConfigReader& config) {
         known.try_emplace({types[layer], heads[layer]}, static_cast<int>(kinds.size()));
     pattern.push_back(found->second);
     if (!is_new) continue;
-    const bool slides = types[layer] == sliding;
+    const bool slides = types[layer] == sliding_type;
     LayerKind kind{.name = fmt::format("{}_{}", slides ? "sliding" : "full", heads[layer]),
                    .attention = model.attention(0)};
     kind.attention.query_heads = heads[layer];
+    kind.attention.output_gate = output_gate;
     if (slides) kind.attention.window = window;
     kind.intermediate = model.intermediate;
     kinds.push_back(std::move(kind));
   }
   set_kinds(model, std::move(kinds), std::move(pattern));
+}
+
+void read_laguna_kinds(ConfigReader& config) {
+  auto types = read_layer_types(config, {full_type, sliding_type});
+  types.resize(static_cast<std::size_t>(config.model.layers), std::string(full_type));
+  std::int64_t window = 512;
+  read_within(config.table, "sliding_window", window, 1, context_limit);
+  const std::vector<int> heads = read_heads_of_layers(config);
+  if (!config.table.diagnostics().empty()) return;
+  set_kinds_by_type(config.model, types, heads, window, false);
+}
+
+/// Where layer_types does not say, the last of so many layers is full.
+void read_afmoe_kinds(ConfigReader& config) {
+  TableReader& table = config.table;
+  auto types = read_layer_types(config, {full_type, sliding_type});
+  std::int64_t window = 1024;
+  int period = 4;
+  read_within(table, "sliding_window", window, 1, context_limit);
+  read_within(table, "global_attn_every_n_layers", period, 1, layers_limit);
+  if (!table.diagnostics().empty()) return;
+  const int layers = config.model.layers;
+  for (int i = static_cast<int>(types.size()); i < layers; ++i) {
+    types.emplace_back((i + 1) % period == 0 ? full_type : sliding_type);
+  }
+  const std::vector<int> heads(types.size(), config.model.query_heads);
+  set_kinds_by_type(config.model, types, heads, window, true);
 }
 
 }  // namespace
@@ -104,6 +128,32 @@ void read_laguna(ConfigReader& config) {
   pass_over(table, {"moe_apply_router_weight_on_input", "moe_router_logit_softcapping",
                     "moe_routed_scaling_factor"});
   if (table.diagnostics().empty()) read_laguna_kinds(config);
+}
+
+void read_afmoe(ConfigReader& config) {
+  TableReader& table = config.table;
+  Transformer& model = config.model;
+  constexpr DecoderTraits afmoe = {.qk_norm = true,
+                                   .post_norms = true,
+                                   .experts_key = "num_experts",
+                                   .expert_width_key = "moe_intermediate_size",
+                                   .router_bias = true};
+  read_sizes(config, afmoe);
+  read_attention(config, afmoe);
+  read_experts(config, afmoe);
+  if (model.moe) {
+    int dense = 1;
+    std::int64_t shared = 2;
+    read_within(table, "num_dense_layers", dense, 0, layers_limit);
+    read_within(table, "num_shared_experts", shared, 0, experts_limit);
+    model.moe->dense_layers = std::min(dense, model.layers);
+    model.moe->shared_intermediate = shared * model.moe->intermediate;
+  }
+  read_dense_width(config);
+  check_mlp(config, afmoe);
+  pass_over(table, {"mup_enabled", "route_norm", "route_scale", "score_func", "num_limited_groups",
+                    "num_expert_groups"});
+  if (table.diagnostics().empty()) read_afmoe_kinds(config);
 }
 
 }  // namespace foretoken
