@@ -168,47 +168,43 @@ class PlanFamily final : public EstimatorFamily {
   }
 
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
-    if (const auto equal = equal_decodes(kernel, gpu)) return first_order(*equal, gpu);
     return first_order(kernel, price(kernel, attention_setting(kernel, gpu), gpu));
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
-    if (const auto equal = equal_decodes(kernel, gpu)) return features(*equal, gpu, out);
     const AttentionSetting setting = attention_setting(kernel, gpu);
     write(std::get<Attention>(kernel), setting, price(kernel, setting, gpu), part_, out);
   }
 
   [[nodiscard]] Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const override {
     if (without_framework(part_)) return Seconds(0.0);
-    if (const auto equal = equal_decodes(kernel, gpu)) return cold_extra(*equal, gpu);
     return cold_extra(price(kernel, attention_setting(kernel, gpu), gpu));
   }
 
   [[nodiscard]] Parts parts(const Kernel& kernel, const GpuSpec& gpu,
                             FeatureSink& out) const override {
-    if (const auto equal = equal_decodes(kernel, gpu)) return parts(*equal, gpu, out);
     const AttentionSetting setting = attention_setting(kernel, gpu);
     const PlanEstimate estimate = price(kernel, setting, gpu);
     write(std::get<Attention>(kernel), setting, estimate, part_, out);
     return {first_order(kernel, estimate), cold_extra(estimate)};
   }
 
+  [[nodiscard]] std::optional<Substitute> substitute(const Kernel& kernel,
+                                                     const GpuSpec& gpu) const override {
+    if (part_ != Part::decode && part_ != Part::trtllm_decode) return {};
+    const auto& attention = std::get<Attention>(kernel);
+    const auto equal = levelled(attention, attention_setting(kernel, gpu), gpu);
+    if (!equal) return {};
+    return Substitute{*equal, levelling_error(attention.load.decode, equal->load.decode)};
+  }
+
   [[nodiscard]] Seconds comparable_time(const Kernel& kernel, const GpuSpec& gpu,
                                         const GpuSpec& placed) const override {
-    if (const auto equal = equal_decodes(kernel, placed)) {
-      return comparable_time(*equal, gpu, placed);
-    }
     const PlanEstimate estimate = price(kernel, attention_setting(kernel, gpu), gpu, placed);
     return Seconds(estimate.total_compared * 1e-6);
   }
 
  private:
-  [[nodiscard]] std::optional<Kernel> equal_decodes(const Kernel& kernel,
-                                                    const GpuSpec& gpu) const {
-    if (part_ != Part::decode && part_ != Part::trtllm_decode) return {};
-    return levelled(std::get<Attention>(kernel), attention_setting(kernel, gpu), gpu);
-  }
-
   [[nodiscard]] PlanEstimate price(const Kernel& kernel, const AttentionSetting& setting,
                                    const GpuSpec& gpu) const {
     return price(kernel, setting, gpu, gpu);

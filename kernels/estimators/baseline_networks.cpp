@@ -25,7 +25,8 @@ class Baseline final : public Predictor {
     if (covering == nullptr || covering->first_order_error() > 0) return unknown(kernel, gpu);
     const EstimatorFamily& family = networks_.seen(*covering);
     if (!networks_.embedded) {
-      const FirstOrder first = family.first_order(kernel, gpu);
+      const auto other = family.substitute(kernel, gpu);
+      const FirstOrder first = family.first_order(other ? other->kernel : kernel, gpu);
       return {first.time, first.bound_by, Origin::analytic};
     }
     const Artifact* artifact = families_.find(family);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +80,17 @@ class EstimatorFamily {
   [[nodiscard]] virtual bool grows_with_problem() const { return true; }
   /// What is added to a price when the launch is cold (weights and KV from DRAM); tables are warm.
   [[nodiscard]] virtual Seconds cold_extra(const Kernel& kernel, const GpuSpec& gpu) const = 0;
+
+  struct Substitute {
+    Kernel kernel;
+    double error = 0;  // of taking one for the other, relative
+  };
+  /// The launch that is priced in place of one that no table is like, where the family knows which
+  /// takes as long (levelled_decodes.hpp). nullopt: `kernel` itself.
+  [[nodiscard]] virtual std::optional<Substitute> substitute(const Kernel& /*kernel*/,
+                                                             const GpuSpec& /*gpu*/) const {
+    return {};
+  }
 
   struct Parts {
     FirstOrder first;

@@ -39,6 +39,12 @@ LoadSums levelled_sums(const LoadSums& sums, double ratio) {
   return out;
 }
 
+double levelling_error(const LoadSums& own, const LoadSums& equal) {
+  constexpr double uncertain = 0.25;
+  return uncertain *
+         (1 - static_cast<double>(own.context_tokens) / static_cast<double>(equal.context_tokens));
+}
+
 std::optional<LoadSums> mean_decodes(const AttentionLoad& load) {
   const LoadSums& sums = load.decode;
   if (load.sequences.empty() || load.prefill.sequences > 0 || sums.sequences == 0) return {};

@@ -19,6 +19,10 @@ double blackwell_decode_ns(double memory_ns, double busiest_ns);
 /// their mean, at most the longest.
 LoadSums levelled_sums(const LoadSums& sums, double ratio);
 
+/// Of pricing `own` as `equal`, relative: what is beyond the mean sequences' time is a quarter
+/// uncertain, as far as rates of equal tables can be off one SM's (assumed).
+double levelling_error(const LoadSums& own, const LoadSums& equal);
+
 /// As many sequences of the mean; nullopt: sums, prompts, or equal ones.
 std::optional<LoadSums> mean_decodes(const AttentionLoad& load);
 

@@ -6,6 +6,7 @@
 // 0.33 ms (Triton) the host is what they measure. That is what its warm launch is priced as; a cold
 // one, as in serving, runs inside a graph and has the kernel's own fixed cost instead, as every
 // launch of SGLang's tables has. The network corrects what the device does in both.
+#include "kernels/estimators/levelled_decodes.hpp"
 #include "kernels/estimators/mla_model.hpp"
 #include "kernels/estimators/task_features.hpp"
 
@@ -37,16 +38,22 @@ class MlaFamily : public EstimatorFamily {
   /// Prompts change kernels with their length.
   [[nodiscard]] bool grows_with_problem() const override { return is_decode_; }
 
+  [[nodiscard]] std::optional<Substitute> substitute(const Kernel& kernel,
+                                                     const GpuSpec& gpu) const override {
+    const auto& mla = std::get<Mla>(kernel);
+    const auto equal = levelled(mla, gpu);
+    if (!equal) return {};
+    return Substitute{*equal, levelling_error(mla.load.decode, equal->load.decode)};
+  }
+
   [[nodiscard]] FirstOrder first_order(const Kernel& kernel, const GpuSpec& gpu) const override {
     const auto& mla = std::get<Mla>(kernel);
-    if (const auto equal = levelled(mla, gpu)) return first_order(*equal, gpu);
     const MlaEstimate e = estimate_mla(mla, gpu, mla.implementation.is_cold);
     return {Seconds(e.total * 1e-6), e.bound};
   }
 
   void features(const Kernel& kernel, const GpuSpec& gpu, FeatureSink& out) const override {
     const auto& mla = std::get<Mla>(kernel);
-    if (const auto equal = levelled(mla, gpu)) return features(*equal, gpu, out);
     // The network corrects the device as it was measured: warm.
     MlaEstimate e = estimate_mla(mla, gpu, false);
     double heads = mla.query_heads;

@@ -102,6 +102,12 @@ class SynPerf final : public Predictor {
   /// `artifact` is null where the family has no networks.
   [[nodiscard]] Prediction price(const EstimatorFamily& family, const Artifact* artifact,
                                  const Kernel& kernel, const GpuSpec& gpu) const {
+    if (const auto other = family.substitute(kernel, gpu)) {
+      Prediction prediction = price(family, artifact, other->kernel, gpu);
+      prediction.expected_error =
+          std::min(std::hypot(prediction.expected_error, other->error), expected_error_max);
+      return prediction;
+    }
     const auto at = [&](const Kernel& row) { return price_of_row(family, artifact, row, gpu); };
     const bool has_rows = artifact != nullptr && family.row_end(kernel, gpu) != 0;
     return has_rows ? rows_.find(family, kernel, gpu, at) : at(kernel);

@@ -38,7 +38,6 @@ class LevelledDecodes : public testing::Test {
 
   GpuSpec gpu_ = load_gpu("b200-sxm", {});
 
- private:
   static std::unique_ptr<Predictor> made() {
     const Value no_options;
     Diagnostics diagnostics;
@@ -57,6 +56,17 @@ TEST_F(LevelledDecodes, TheLongestSequenceWorksAlone) {
   EXPECT_NEAR(mean_context(decodes(8, 1, contexts)) / mean, 87.4 / 7.5, 0.3);
   EXPECT_GT(us(decodes(8, 1, contexts)), 80);
   EXPECT_LT(us(decodes(8, 1, Contexts(80, 1280))), 25);
+}
+
+TEST_F(LevelledDecodes, WhatNoTableHasIsUncertain) {
+  const auto error = [&](const Contexts& contexts) {
+    return synperf_->predict(decodes(8, 1, contexts), gpu_).expected_error;
+  };
+  Contexts contexts(127, 500);
+  const double equal = error(Contexts(128, 964));
+  contexts.push_back(60'000);
+  EXPECT_GT(error(contexts), 0.2);
+  EXPECT_LT(error({4000, 4000, 4000, 4001}), equal + 0.02);
 }
 
 TEST_F(LevelledDecodes, ManyTasksLevelThemselves) {
