@@ -6,16 +6,10 @@
 #include "kernels/estimators/attention_schedule.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/base/value.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::attention_plan_test {
 namespace {
-
-std::unique_ptr<Predictor> synperf() {
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "predictor");
-  return predictor_catalog().find("synperf", {}).make(options);
-}
 
 Attention attention(std::vector<SequenceSlice> slices,
                     KernelSource source = KernelSource::automatic,
@@ -27,11 +21,11 @@ Attention attention(std::vector<SequenceSlice> slices,
 }
 
 double price_us(const Attention& kernel, const GpuSpec& gpu) {
-  return synperf()->predict(kernel, gpu).time.value() * 1e6;
+  return default_synperf()->predict(kernel, gpu).time.value() * 1e6;
 }
 
 TEST(attention_plan, is_made_and_scheduled_for_every_price) {
-  const auto predictor = synperf();
+  const auto predictor = default_synperf();
   const GpuSpec h100 = load_gpu("h100-sxm", {});
   for (const auto& slices : {std::vector<SequenceSlice>{{1, 900}, {1, 8000}},
                              {{500, 500}, {300, 4000}},

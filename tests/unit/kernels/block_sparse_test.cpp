@@ -6,6 +6,7 @@
 #include "kernels/predictor.hpp"
 #include "kernels/roof.hpp"
 #include "kernels/tasks/decomposition.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::block_sparse_test {
 namespace {
@@ -37,10 +38,7 @@ SparseAttention attention_of(Framework framework, const AttentionLoad& load, int
 }
 
 double price(const Kernel& kernel, const GpuSpec& gpu) {
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "predictor");
-  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  const auto predictor = default_synperf();
   return predictor->predict(kernel, gpu).time.value() * 1e6;
 }
 

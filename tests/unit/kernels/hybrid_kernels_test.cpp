@@ -7,6 +7,7 @@
 #include "kernels/predictor.hpp"
 #include "kernels/roof.hpp"
 #include "kernels/tasks/decomposition.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::hybrid_kernels_test {
 namespace {
@@ -26,10 +27,7 @@ StateScan delta(const AttentionLoad& load) {
 }
 
 Seconds synperf(const Kernel& kernel, const char* gpu = "h200-sxm") {
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "predictor");
-  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  const auto predictor = default_synperf();
   return predictor->predict(kernel, load_gpu(gpu, {})).time;
 }
 

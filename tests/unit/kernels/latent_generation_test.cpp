@@ -8,6 +8,7 @@
 
 #include "kernels/predictor.hpp"
 #include "kernels/tasks/sm_scheduler.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::latent_generation_test {
 namespace {
@@ -41,14 +42,7 @@ class LatentGenerationTest : public testing::Test {
 
   GpuSpec gpu_ = load_gpu("b200-sxm", {});
 
- private:
-  static std::unique_ptr<Predictor> made() {
-    const Value no_options;
-    Diagnostics diagnostics;
-    TableReader options(no_options, diagnostics, "predictor");
-    return predictor_catalog().find("synperf", {}).make(options);
-  }
-  std::unique_ptr<Predictor> synperf_ = made();
+  std::unique_ptr<Predictor> synperf_ = default_synperf();
 };
 
 TEST_F(LatentGenerationTest, SplitsFillTheSms) {

@@ -8,6 +8,7 @@
 #include "kernels/kernel_case.hpp"
 #include "kernels/predictor.hpp"
 #include "sim/base/json.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken {
 namespace {
@@ -40,15 +41,7 @@ class LatentPromptsOnHopper : public testing::Test {
     return synperf_->predict(mla, h200_);
   }
   GpuSpec h200_ = load_gpu("h200-sxm", {});
-  std::unique_ptr<Predictor> synperf_ = made();
-
- private:
-  static std::unique_ptr<Predictor> made() {
-    const Value no_options;
-    Diagnostics diagnostics;
-    TableReader options(no_options, diagnostics, "predictor");
-    return predictor_catalog().find("synperf", {}).make(options);
-  }
+  std::unique_ptr<Predictor> synperf_ = default_synperf();
 };
 
 // A block of an H200 with such a prompt takes 6.44 ms, 2.35 of which are its products

@@ -5,6 +5,7 @@
 #include "kernels/kernel_work.hpp"
 #include "kernels/predictor.hpp"
 #include "kernels/roof.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::latent_times_test {
 namespace {
@@ -32,10 +33,7 @@ SparseAttention kernel_of(const Case& asked) {
 }
 
 double price(const Case& asked) {
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "predictor");
-  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  const auto predictor = default_synperf();
   return predictor->predict(kernel_of(asked), load_gpu(asked.gpu, {})).time.value() * 1e6;
 }
 
@@ -58,19 +56,12 @@ TEST(LatentTimes, FewHeadsAreFilledUpTo64) {
 /// DeepSeek-V4's, on a rank of eight.
 TEST(LatentTimes, CompressedPromptsAreFilledUpTo64) {
   const auto of_heads = [](int heads) {
-    const Value no_options;
-    Diagnostics diagnostics;
-    TableReader options(no_options, diagnostics, "predictor");
     SparseAttention kernel = kernel_of({.heads = heads, .latents = DType::fp8});
     kernel.key_dim = 512;
     kernel.window = 128;
     kernel.ratio = 128;
     kernel.selected = 0;
-    return predictor_catalog()
-        .find("synperf", {})
-        .make(options)
-        ->predict(kernel, load_gpu("h100-sxm", {}))
-        .time;
+    return default_synperf()->predict(kernel, load_gpu("h100-sxm", {})).time;
   };
   EXPECT_EQ(of_heads(8), of_heads(64));
   EXPECT_EQ(of_heads(65), of_heads(128));
@@ -151,10 +142,7 @@ TEST(LatentTimes, TrtllmWalksWhatWasPickedOnBlackwell) {
 TEST(LatentTimes, TrtllmsIndexDecodesInMoreLaunches) {
   int compressed = 1;
   const auto time = [&](Framework framework, std::int64_t context) {
-    const Value no_options;
-    Diagnostics diagnostics;
-    TableReader options(no_options, diagnostics, "predictor");
-    const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+    const auto predictor = default_synperf();
     KeyIndexer index{.heads = 64, .head_dim = 128, .selected = 2048, .ratio = compressed};
     index.load = AttentionLoad::exact(std::vector<SequenceSlice>(32, {1, context}));
     index.implementation.framework = framework;
@@ -233,10 +221,7 @@ TEST(LatentTimes, QueriesOfAPromptShareWhatTheyPick) {
 // The same by sums as sequence by sequence.
 TEST(LatentTimes, LongContextsAreCutInSumsToo) {
   const auto h100 = load_gpu("h100-sxm", {});
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "predictor");
-  const auto predictor = predictor_catalog().find("synperf", {}).make(options);
+  const auto predictor = default_synperf();
   SparseAttention kernel = kernel_of({.sequences = 64, .queries = 128, .context = 100'000});
   const Seconds exact = predictor->predict(kernel, h100).time;
   kernel.load.sequences.clear();

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernels/predictor.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::levelled_decodes_test {
 namespace {
@@ -37,14 +38,7 @@ class LevelledDecodes : public testing::Test {
   }
 
   GpuSpec gpu_ = load_gpu("b200-sxm", {});
-
-  static std::unique_ptr<Predictor> made() {
-    const Value no_options;
-    Diagnostics diagnostics;
-    TableReader options(no_options, diagnostics, "predictor");
-    return predictor_catalog().find("synperf", {}).make(options);
-  }
-  std::unique_ptr<Predictor> synperf_ = made();
+  std::unique_ptr<Predictor> synperf_ = default_synperf();
 };
 
 // 80 CTAs, none split. The SM with 20,480 keys of 512 bytes needs 87.4 us; 80 with 1,267 each 5.4

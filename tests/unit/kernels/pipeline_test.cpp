@@ -11,6 +11,7 @@
 #include "kernels/tasks/decomposition.hpp"
 #include "kernels/tasks/sm_scheduler.hpp"
 #include "sim/base/value.hpp"
+#include "tests/unit/kernels/default_synperf.hpp"
 
 namespace foretoken::pipeline_test {
 namespace {
@@ -118,13 +119,6 @@ std::vector<Sample> samples() {
           {BatchedGemm{.batch = 16, .m = 64, .n = 512, .k = 128}}};
 }
 
-std::unique_ptr<Predictor> synperf() {
-  const Value no_options;
-  Diagnostics diagnostics;
-  TableReader options(no_options, diagnostics, "predictor");
-  return predictor_catalog().find("synperf", {}).make(options);
-}
-
 TEST(Pipeline, EveryFamilyHasASample) {
   std::map<std::string_view, int> covered;
   for (const Sample& sample : samples()) {
@@ -140,7 +134,7 @@ TEST(Pipeline, EveryFamilyHasASample) {
 TEST(Pipeline, EveryPriceIsScheduled) {
   for (const Sample& sample : samples()) {
     const GpuSpec gpu = load_gpu(sample.gpu, {});
-    const auto predictor = synperf();
+    const auto predictor = default_synperf();
     counted_calls() = {};
     EXPECT_EQ(predictor->predict(sample.kernel, gpu).origin, Origin::learned);
     EXPECT_GE(counted_calls().schedules, 1) << family_of(sample.kernel, gpu)->name();
@@ -163,9 +157,9 @@ TEST(Pipeline, ResidencyMovesPricesWhereItBinds) {
     GpuSpec few_registers = gpu, small_shared = gpu;
     few_registers.registers_sm /= 4;
     small_shared.shared_size_sm = small_shared.shared_size_sm * 0.25;
-    const Seconds price = synperf()->predict(sample.kernel, gpu).time;
+    const Seconds price = default_synperf()->predict(sample.kernel, gpu).time;
     for (const GpuSpec& less : {few_registers, small_shared}) {
-      const Seconds other = synperf()->predict(sample.kernel, less).time;
+      const Seconds other = default_synperf()->predict(sample.kernel, less).time;
       if (residents(sample.kernel, less) < residents(sample.kernel, gpu)) {
         ++bound;
         EXPECT_GT(other, price) << family_of(sample.kernel, gpu)->name();
