@@ -75,10 +75,7 @@ KernelWork key_indexer_work(const KeyIndexer& kernel) {
   return work;
 }
 
-// Queries of a prompt pick much the same keys: tables' times are the same before 4,096 and before
-// 202,752 tokens (GLM-5, H100: 128 queries 60 us, where 90 would read all of the cache).
 KernelWork sparse_attention_work(const SparseAttention& kernel) {
-  constexpr double keys_picked = 8;  // by all queries of a sequence, in what one picks
   const AttentionLoad& load = kernel.load;
   const double latest = kernel.window > 0 ? attention_pairs(load, true, kernel.window) : 0;
   const bool has_more = kernel.window == 0 || kernel.selected > 0 || kernel.ratio > 1;
@@ -89,7 +86,7 @@ KernelWork sparse_attention_work(const SparseAttention& kernel) {
   double keys = has_more ? std::min(kv_tokens_read(load, 0) / kernel.ratio, chosen) : 0;
   if (kernel.selected > 0) {
     const auto sequences = as_double(load.prefill.sequences + load.decode.sequences);
-    keys = std::min(keys, sequences * keys_picked * as_double(kernel.selected));
+    keys = std::min(keys, sequences * as_double(keys_picked_together * kernel.selected));
   }
   if (kernel.window > 0) keys += kv_tokens_read(load, kernel.window);
   const double cached_dim =

@@ -193,7 +193,7 @@ class PlanFamily final : public EstimatorFamily {
                                                      const GpuSpec& gpu) const override {
     if (part_ != Part::decode && part_ != Part::trtllm_decode) return {};
     const auto& attention = std::get<Attention>(kernel);
-    const auto equal = levelled(attention, attention_setting(kernel, gpu), gpu);
+    const auto equal = levelled(attention, gpu);
     if (!equal) return {};
     return Substitute{*equal, levelling_error(attention.load.decode, equal->load.decode)};
   }

@@ -70,7 +70,7 @@ LatentWalk walk_of(const SparseAttention& sparse, const GpuSpec& gpu) {
     case LatentKernel::trtllm_hopper:
       return {.query = 150, .share = 1, .walks_all = false};
     case LatentKernel::trtllm:
-      if (runs_trtllm(sparse)) {
+      if (runs_trtllm(sparse)) {  // chosen on whole blocks of a B200 (`evaluate --modules`)
         return holds_8bit(sparse) ? LatentWalk{.query = 2.7,
                                                .head = 0.1,
                                                .share = 0.31,
@@ -202,14 +202,13 @@ HybridTime latent_decode_time(const Kernel& kernel, const GpuSpec& gpu, bool /*i
 /// sequences and long contexts.
 SparseAttention attention_as_timed(SparseAttention sparse) {
   constexpr int timed_heads = 64;
-  constexpr std::int64_t contexts_picked = 8;
   if (!sparse.values_are_keys) return sparse;
   if (picks_latents(sparse)) {
     sparse.query_heads = timed_heads;
     sparse.implementation.framework = Framework::sglang;
     if (sparse.load.prefill.sequences > 0) {
       sparse.load =
-          with_contexts_to(sparse.load, contexts_picked * sparse.selected, sparse.selected);
+          with_contexts_to(sparse.load, keys_picked_together * sparse.selected, sparse.selected);
     }
   } else if (sparse.load.prefill.sequences > 0) {
     sparse.query_heads = (sparse.query_heads + timed_heads - 1) / timed_heads * timed_heads;

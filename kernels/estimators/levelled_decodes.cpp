@@ -52,11 +52,10 @@ std::optional<LoadSums> mean_decodes(const AttentionLoad& load) {
   return levelled_sums(sums, 1);
 }
 
-std::optional<Attention> levelled(const Attention& kernel, const AttentionSetting& setting,
-                                  const GpuSpec& gpu) {
-  if (setting.code != AttentionCode::trtllm || !is_datacentre_blackwell(gpu)) return {};
+std::optional<Attention> levelled(const Attention& kernel, const GpuSpec& gpu) {
+  if (!is_datacentre_blackwell(gpu)) return {};  // every price asks
   const auto mean = mean_decodes(kernel.load);
-  if (!mean) return {};
+  if (!mean || attention_setting(kernel, gpu).code != AttentionCode::trtllm) return {};
   const AttentionSchedule own = attention_schedule(kernel, gpu);
   if (own.on_cuda_cores) return {};
   Attention equal = kernel;

@@ -28,7 +28,6 @@ std::optional<LoadSums> mean_decodes(const AttentionLoad& load);
 
 /// The equal decodes that take as long by the plan of the launch. nullopt: equal already, or
 /// kernels whose plans level sequences, and those whose plan T knows.
-std::optional<Attention> levelled(const Attention& kernel, const AttentionSetting& setting,
-                                  const GpuSpec& gpu);
+std::optional<Attention> levelled(const Attention& kernel, const GpuSpec& gpu);
 
 }  // namespace foretoken

@@ -181,9 +181,9 @@ bool mla_expands_where_table_absorbs(const Mla& mla, const GpuSpec& gpu) {
 }
 
 std::optional<Mla> levelled(const Mla& mla, const GpuSpec& gpu) {
-  if (&code_of(mla, gpu) != &mla_codes::trtllm) return {};
+  if (!is_datacentre_blackwell(gpu)) return {};
   const auto mean = mean_decodes(mla.load);
-  if (!mean) return {};
+  if (!mean || &code_of(mla, gpu) != &mla_codes::trtllm) return {};
   Mla equal = mla;
   equal.load = {};
   equal.load.decode = *mean;

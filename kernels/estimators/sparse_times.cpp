@@ -31,7 +31,8 @@ HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_co
                                 index.load.prefill.sequences == 0 && index.ratio == 1;
   const double topk_fixed = is_trtllm_decode ? 22 : 1.9, topk_query = is_trtllm_decode ? 15 : 1.46;
   constexpr double topk_thousand_keys = 0.241;
-  // TensorRT-LLM's quantisation, scattering and conversion of positions, launches of their own.
+  // TensorRT-LLM's quantisation, scattering and conversion of positions, launches of their own;
+  // these and its top-k were chosen on whole blocks of an H100 and a B200 (`evaluate --modules`).
   constexpr double trtllm_fixed = 15, trtllm_query = 0.04;
   const double queries = rows_of(index.load.query_tokens());
   HybridTime out;

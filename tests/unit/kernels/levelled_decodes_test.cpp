@@ -26,7 +26,7 @@ Attention decodes(int query_heads, int kv_heads, const Contexts& contexts,
 class LevelledDecodes : public testing::Test {
  protected:
   [[nodiscard]] double mean_context(const Attention& kernel) const {
-    const auto equal = levelled(kernel, attention_setting(kernel, gpu_), gpu_);
+    const auto equal = levelled(kernel, gpu_);
     if (!equal) return 0;
     EXPECT_TRUE(equal->load.sequences.empty());
     const LoadSums& sums = equal->load.decode;

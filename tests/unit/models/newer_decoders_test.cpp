@@ -8,7 +8,7 @@
 #include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 
-namespace foretoken::exaone_test {
+namespace foretoken::newer_decoders_test {
 namespace {
 
 using testing::ElementsAre;
@@ -61,7 +61,7 @@ TEST(Exaone, ExpertsBehindTheFirstLayer) {
 }
 
 // Four norms a layer, and a gate as wide as what attention returns.
-TEST(Exaone, AfmoeGatesItsAttention) {
+TEST(Afmoe, GatesItsAttention) {
   const Transformer model = imported("AfmoeForCausalLM", R"(, "moe_intermediate_size": 512,
     "num_experts": 16, "num_experts_per_tok": 4, "num_shared_experts": 2, "num_dense_layers": 2,
     "global_attn_every_n_layers": 4, "sliding_window": 2048, "mup_enabled": true,
@@ -74,7 +74,7 @@ TEST(Exaone, AfmoeGatesItsAttention) {
   EXPECT_TRUE(model.is_moe_layer(2));
 }
 
-TEST(Exaone, DotsAndSolarAreKnownShapes) {
+TEST(DotsAndSolar, AreKnownShapes) {
   constexpr std::string_view experts = R"(, "moe_intermediate_size": 512, "n_routed_experts": 16,
     "n_shared_experts": 2, "num_experts_per_tok": 4)";
   const std::int64_t moe = 18 * expert + 16 * 1024 + 16;
@@ -89,4 +89,4 @@ TEST(Exaone, DotsAndSolarAreKnownShapes) {
 }
 
 }  // namespace
-}  // namespace foretoken::exaone_test
+}  // namespace foretoken::newer_decoders_test
