@@ -12,11 +12,12 @@ const url = require("node:url");
 const [chromium, modules, folder, ...pages] = process.argv.slice(2);
 const connect = require(path.join(modules, "chrome-remote-interface"));
 
-const views = [
-  { name: "light", width: 1440, height: 900, scheme: "light" },
-  { name: "dark", width: 1280, height: 900, scheme: "dark" },
-  { name: "phone", width: 390, height: 844, scheme: "light", mobile: true },
-  { name: "phone_dark", width: 360, height: 740, scheme: "dark", mobile: true },
+/// A page is opened on each device and used there; then its window shrinks and the scheme changes under it.
+const devices = [
+  [{ name: "light", width: 1440, height: 900, scheme: "light" },
+    { name: "dark", width: 1280, height: 900, scheme: "dark" }],
+  [{ name: "phone", width: 390, height: 844, scheme: "light", mobile: true },
+    { name: "phone_dark", width: 360, height: 740, scheme: "dark", mobile: true }],
 ];
 
 let failures = 0;
@@ -58,8 +59,18 @@ async function press(client, key, code = 0) {
   await client.Input.dispatchKeyEvent({ type: "keyUp", ...event });
 }
 
+async function show({ Emulation }, view) {
+  await Emulation.setDeviceMetricsOverride({ width: view.width, height: view.height,
+    deviceScaleFactor: view.mobile ? 2 : 1, mobile: Boolean(view.mobile) });
+  await Emulation.setEmulatedMedia({ features: [{ name: "prefers-color-scheme", value: view.scheme }] });
+}
+
+/// Charts follow the size of what they stand in a frame later.
+const next_frames = `new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true)))))`;
+
 async function open(client, page, view, problems, requests) {
-  const { Page, Runtime, Log, Network, Emulation } = client;
+  const { Page, Runtime, Log, Network } = client;
   await Promise.all([Page.enable(), Runtime.enable(), Log.enable(), Network.enable()]);
   Runtime.consoleAPICalled((call) => problems.push(
     `console.${call.type}: ${call.args.map((one) => one.value ?? one.description).join(" ")}`));
@@ -67,9 +78,7 @@ async function open(client, page, view, problems, requests) {
     thrown.exceptionDetails.exception?.description ?? thrown.exceptionDetails.text));
   Log.entryAdded(({ entry }) => problems.push(`${entry.level}: ${entry.text}`));
   Network.requestWillBeSent(({ request }) => requests.push(request.url));
-  await Emulation.setDeviceMetricsOverride({ width: view.width, height: view.height,
-    deviceScaleFactor: view.mobile ? 2 : 1, mobile: Boolean(view.mobile) });
-  await Emulation.setEmulatedMedia({ features: [{ name: "prefers-color-scheme", value: view.scheme }] });
+  await show(client, view);
   await Page.navigate({ url: url.pathToFileURL(page).href });
   for (let waited = 0; waited < 60_000; waited += 50) {
     // While the browser leaves the empty page there is nothing to ask.
@@ -81,13 +90,16 @@ async function open(client, page, view, problems, requests) {
   throw new Error(`${page} was not ready after a minute`);
 }
 
-/// How many colours each canvas shows; a blank one shows one.
+/// How many colours a canvas shows; a blank one shows one. Read from a copy: the browser warns of canvases that are
+/// read more than once.
+const colours_of = `((canvas) => {
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  return new Set(new Uint32Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+})`;
 const canvas_colours = `[...document.querySelectorAll("figure")].map((figure) => {
   const canvas = figure.querySelector("canvas");
-  if (!canvas) return 0;
-  const pixels = new Uint32Array(canvas.getContext("2d")
-    .getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-  return new Set(pixels).size;
+  return canvas ? ${colours_of}(canvas) : 0;
 })`;
 
 /// WCAG contrast of all text on what it stands on; the least of it.
@@ -272,9 +284,7 @@ async function check_grid(client) {
     const is_drawn = () => {
       const canvas = grid.querySelector("canvas");
       if (!canvas) return grid.querySelectorAll(".bar, .heat td").length > 0;
-      const pixels = new Uint32Array(canvas.getContext("2d")
-        .getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-      return new Set(pixels).size > 3;
+      return ${colours_of}(canvas) > 3;
     };
     const seen = new Set();
     for (let along = 0; along < (select("along")?.options.length ?? 1); ++along) {
@@ -336,7 +346,30 @@ async function keep_screenshot(client, view, name) {
   fs.writeFileSync(path.join(folder, name), Buffer.from(data, "base64"));
 }
 
-async function check(page, view, port) {
+/// What a page looks like, before anybody touches it.
+async function check_looks(client, view, name) {
+  const colours = await evaluate(client, canvas_colours);
+  const others = await evaluate(client, "document.querySelectorAll('.grid, .bars').length");
+  expect(colours.length + others > 0 || name.endsWith("_none"), "there are charts");
+  const bars = await evaluate(client, `[...document.querySelectorAll(".bars")].map((box) =>
+    Math.max(...[...box.querySelectorAll(".track i")].map((bar) => bar.clientWidth)))`);
+  const squeezed = await evaluate(client, `[...document.querySelectorAll(".bars")].flatMap((box) =>
+    [...(box.scrollWidth > box.clientWidth + 1 ? [box.firstChild] : []),
+      ...[...box.querySelectorAll(".bar > span:first-child")].filter((one) => one.clientWidth < 60
+        && one.clientHeight > 50)]).map((one) => one.textContent)`);
+  expect(squeezed.length === 0, `names of bars have room: ${squeezed}`);
+  bars.forEach((longest, i) => expect(longest > 20, `bars ${i + 1} are drawn (${longest} pixels)`));
+  colours.forEach((count, i) => expect(count > 3, `chart ${i + 1} is drawn (${count} colours)`));
+  const width = await evaluate(client, "document.documentElement.scrollWidth");
+  expect(width <= view.width, `nothing is wider than ${view.width}, as ${width} is`);
+  const [contrast, where] = await evaluate(client, least_contrast);
+  expect(contrast >= 4.5, `contrast of "${where}" is ${contrast.toFixed(2)}, not 4.5`);
+  if (folder) await keep_screenshot(client, view, `${name}_${view.name}.png`);
+  await check_navigation(client);
+  await check_columns(client, view);
+}
+
+async function check(page, [view, ...later_views], port) {
   const target = await connect.New({ port });
   const client = await connect({ port, target });
   const problems = [], requests = [];
@@ -344,31 +377,18 @@ async function check(page, view, port) {
     const ready_ms = await open(client, page, view, problems, requests);
     const name = path.basename(page, ".html");
     console.log(`${name} ${view.name}: ${fs.statSync(page).size} bytes, ready after ${ready_ms} ms`);
-    const colours = await evaluate(client, canvas_colours);
-    const others = await evaluate(client, "document.querySelectorAll('.grid, .bars').length");
-    expect(colours.length + others > 0 || name.endsWith("_none"), "there are charts");
-    const bars = await evaluate(client, `[...document.querySelectorAll(".bars")].map((box) =>
-      Math.max(...[...box.querySelectorAll(".track i")].map((bar) => bar.clientWidth)))`);
-    const squeezed = await evaluate(client, `[...document.querySelectorAll(".bars")].flatMap((box) =>
-      [...(box.scrollWidth > box.clientWidth + 1 ? [box.firstChild] : []),
-        ...[...box.querySelectorAll(".bar > span:first-child")].filter((one) => one.clientWidth < 60
-          && one.clientHeight > 50)]).map((one) => one.textContent)`);
-    expect(squeezed.length === 0, `names of bars have room: ${squeezed}`);
-    bars.forEach((longest, i) => expect(longest > 20, `bars ${i + 1} are drawn (${longest} pixels)`));
-    colours.forEach((count, i) => expect(count > 3, `chart ${i + 1} is drawn (${count} colours)`));
-    const width = await evaluate(client, "document.documentElement.scrollWidth");
-    expect(width <= view.width, `nothing is wider than ${view.width}, as ${width} is`);
-    const [contrast, where] = await evaluate(client, least_contrast);
-    expect(contrast >= 4.5, `contrast of "${where}" is ${contrast.toFixed(2)}, not 4.5`);
-    if (folder) await keep_screenshot(client, view, `${name}_${view.name}.png`);
-    await check_navigation(client);
-    await check_columns(client, view);
+    await check_looks(client, view, name);
     await check_roofline(client);
-    if (view.name === "light") await check_keyboard(client);
+    if (!view.mobile) await check_keyboard(client);
     const csv = page.replace(/\.html$/, "/requests.csv");
     if (fs.existsSync(csv)) await check_cells(client, csv);
     await check_table(client);
     await check_grid(client);
+    for (const later of later_views) {
+      await show(client, later);
+      await evaluate(client, next_frames);
+      await check_looks(client, later, name);
+    }
     expect(problems.length === 0, `the console is silent: ${problems.join("\n")}`);
     const fetched = requests.filter((asked) => asked !== url.pathToFileURL(page).href);
     expect(fetched.length === 0, `nothing is fetched: ${fetched}`);
@@ -394,7 +414,7 @@ async function main() {
   const { browser, port } = start_browser(profile);
   try {
     for (const page of pages) {
-      for (const view of views) await check(page, view, await port);
+      for (const device of devices) await check(page, device, await port);
     }
   } finally {
     browser.removeAllListeners("exit");

@@ -22,7 +22,7 @@ for scenario in examples/*.toml; do
   grep -q '^requests' "$scenario" || few=(--set "run.horizon=20 s" --set "run.warmup=0 s")
   for predictor in "${predictors[@]}"; do
     status=0
-    "$foretoken" simulate "$scenario" --quiet --set "predictor.name=$predictor" "${few[@]}" \
+    "$foretoken" simulate "$scenario" --quiet --intervals none --set "predictor.name=$predictor" "${few[@]}" \
       >"$work/stdout" 2>"$work/stderr" || status=$?
     if [ "$status" -eq 2 ] && grep -qE 'cannot price this: .*set |is an option of the predictor ' "$work/stderr"; then
       continue

@@ -32,12 +32,13 @@ void members(Archive& a, Stamps& stamps) {
 /// vLLM 0.12 prepares no step ahead, so that nothing hides its host.
 Scenario scenario(const std::string& rate, const std::string& engine) {
   return read_scenario(
-      parse_toml("[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = \"h100-sxm-1\"\n[engine]\n"
-                 "preset = \"vllm-v1\"\nversion = \"0.12\"\n" +
-                     engine + "[workload]\narrivals = \"poisson\"\nrate = \"" + rate +
-                     "\"\nrequests = 150\nprompt_tokens = { distribution = \"uniform\", min = 20, "
-                     "max = 3000 }\noutput_tokens = 60\n",
-                 "s.toml"),
+      parse_toml(
+          "[predictor]\nname = \"roofline\"\n[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = "
+          "\"h100-sxm-1\"\n[engine]\npreset = \"vllm-v1\"\nversion = \"0.12\"\n" +
+              engine + "[workload]\narrivals = \"poisson\"\nrate = \"" + rate +
+              "\"\nrequests = 300\nprompt_tokens = { distribution = \"uniform\", min = 20, "
+              "max = 3000 }\noutput_tokens = 60\n",
+          "s.toml"),
       {"."});
 }
 
