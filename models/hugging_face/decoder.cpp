@@ -169,6 +169,12 @@ void leave_out_head_gates(Transformer& model) {
   model.left_out.emplace_back("a gate for each attention head: its few weights and its work");
 }
 
+void refuse_bias(TableReader& table, std::string_view key) {
+  bool bias = false;
+  table.read(key, bias);
+  table.expect(key, !bias, "linear layers with a bias cannot be expanded");
+}
+
 void pass_over(TableReader& table, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) table.find(key);
 }
@@ -190,9 +196,7 @@ void check_mlp(ConfigReader& config, const DecoderTraits& traits) {
                        (activation == "swish" || activation == "swigluoai" || activation == "situ");
   table.expect(traits.activation_key, activation == traits.activation || is_silu,
                fmt::format("'{}' cannot be expanded; {} can", activation, traits.activation));
-  bool bias = false;
-  table.read("mlp_bias", bias);
-  table.expect("mlp_bias", !bias, "MLPs with a bias cannot be expanded");
+  refuse_bias(table, "mlp_bias");
 }
 
 void read_decoder(ConfigReader& config, const DecoderTraits& traits) {

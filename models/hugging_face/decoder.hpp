@@ -54,6 +54,9 @@ void read_dense_width(ConfigReader& config);
 /// Refuses an activation function and biases that no operator stands for.
 void check_mlp(ConfigReader& config, const DecoderTraits& traits);
 
+/// Refuses biases of linear layers, which `key` switches on and no operator stands for.
+void refuse_bias(TableReader& table, std::string_view key);
+
 /// The names in layer_types, one a layer; each must be among `known`. Empty if there is none.
 std::vector<std::string> read_layer_types(ConfigReader& config,
                                           const std::vector<std::string_view>& known);

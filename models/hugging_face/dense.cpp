@@ -1,11 +1,14 @@
 // Dense decoders that differ from Llama in a trait or two. Sources: transformers' configuration and
-// modeling files of glm4, cohere, cohere2, granite, phi3, olmo2 and olmo3, seed_oss, ernie4_5,
-// hunyuan_v1_dense.
+// modeling files of glm, glm4, cohere, cohere2, granite, phi3, olmo2 and olmo3, seed_oss, ernie4_5,
+// hunyuan_v1_dense, cwm, arcee, nemotron and apertus; InternLM's and MiniCPM's as published with
+// the models.
 #include "models/hugging_face/decoder.hpp"
 #include "models/hugging_face/families.hpp"
 #include "models/model_fields.hpp"
 
 namespace foretoken {
+
+void read_glm(ConfigReader& config) { read_decoder(config, {.output_bias = false}); }
 
 void read_glm4(ConfigReader& config) {
   read_decoder(config, {.output_bias = false, .post_norms = true});
@@ -32,9 +35,7 @@ void read_seed_oss(ConfigReader& config) {
 
 void read_ernie(ConfigReader& config) {
   read_decoder(config, {});
-  bool bias = false;
-  config.table.read("use_bias", bias);
-  config.table.expect("use_bias", !bias, "linear layers with a bias cannot be expanded");
+  refuse_bias(config.table, "use_bias");
 }
 
 /// Attention and MLP side by side. A layer norm without bias is as much as an RMS norm.
@@ -58,6 +59,33 @@ void read_hunyuan(ConfigReader& config) {
   config.table.expect("num_experts", experts <= 1, "a dense model has no experts");
   pass_over(config.table, {"cla_share_factor", "attention_head_dim", "dense_list", "org_vocab_size",
                            "norm_type"});
+}
+
+void read_cwm(ConfigReader& config) {
+  read_decoder(config, {.window = WindowUse::by_pattern, .window_period = 4});
+}
+
+void read_minicpm(ConfigReader& config) {
+  read_decoder(config, {.tied_embeddings = true});
+  pass_over(config.table, {"dim_model_base", "scale_depth"});  // of logits and residuals
+}
+
+void read_internlm(ConfigReader& config) {
+  read_decoder(config, {});
+  refuse_bias(config.table, "bias");
+}
+
+/// Nemotron's layer norms have biases, which are left out: a number for each of the hidden state.
+void read_relu2(ConfigReader& config) {
+  read_decoder(config, {.activation = "relu2"});
+  config.model.ungated_mlp = true;
+}
+
+void read_apertus(ConfigReader& config) {
+  read_decoder(config, {.qk_norm = true, .activation = "xielu"});
+  config.model.ungated_mlp = true;
+  config.table.read("qk_norm", config.model.qk_norm);
+  config.table.read("post_norm", config.model.post_norms);
 }
 
 }  // namespace foretoken

@@ -1,6 +1,6 @@
-// Models of grouped-query attention and many experts: GLM 4.5 and Solar Open, dots.llm1, gpt-oss,
-// MiniMax M2, ERNIE 4.5, Granite, Hunyuan. Sources: transformers' configuration and modeling files,
-// or those published with the models.
+// Models of grouped-query attention and many experts: GLM 4.5 and Solar Open, dots.llm1, the first
+// DeepSeek MoE, Ling and Ring, Phi 3.5, gpt-oss, MiniMax M2, ERNIE 4.5, Granite, Hunyuan. Sources:
+// transformers' configuration and modeling files, or those published with the models.
 #include <algorithm>
 
 #include "models/hugging_face/decoder.hpp"
@@ -24,6 +24,39 @@ void read_dots1(ConfigReader& config) {
                         .expert_width_key = "moe_intermediate_size",
                         .dense_layers = DenseLayers::leading,
                         .router_bias = true});
+}
+
+void read_deepseek_moe(ConfigReader& config) {
+  read_decoder(config, {.experts_key = "n_routed_experts",
+                        .expert_width_key = "moe_intermediate_size",
+                        .dense_layers = DenseLayers::leading});
+}
+
+/// Biases of its layer norms and of the LM head, a number for each of their outputs, are left out.
+void read_phimoe(ConfigReader& config) {
+  read_decoder(config,
+               {.experts_key = "num_local_experts", .expert_width_key = "intermediate_size"});
+  config.table.find("lm_head_bias");
+}
+
+void read_bailing_moe(ConfigReader& config) {
+  TableReader& table = config.table;
+  Transformer& model = config.model;
+  read_decoder(config, {.experts_key = "num_experts",
+                        .expert_width_key = "moe_intermediate_size",
+                        .shared_experts_key = "num_shared_experts",
+                        .dense_layers = DenseLayers::leading});
+  table.read("use_qkv_bias", model.qkv_bias);
+  refuse_bias(table, "use_bias");
+  // How the LM head's weights are scaled when they are loaded, and how its own code keeps Q, K, V.
+  pass_over(table, {"norm_head", "using_split_qkv_in_self_attention"});
+  std::int64_t shared_width = 0;
+  read_within(table, "moe_shared_expert_intermediate_size", shared_width, 1, width_limit);
+  if (!model.moe) return;
+  table.read("moe_router_enable_expert_bias", model.moe->router_bias);
+  if (shared_width == 0 || model.moe->intermediate == 0) return;
+  model.moe->shared_intermediate =
+      model.moe->shared_intermediate / model.moe->intermediate * shared_width;
 }
 
 void read_glm4v_moe(ConfigReader& config) {
@@ -85,9 +118,7 @@ void read_ernie_moe(ConfigReader& config) {
   // How training routed, and the biases that balance it, which router_bias counts.
   pass_over(table, {"moe_capacity", "moe_gate", "moe_use_aux_free", "moe_use_hard_gate",
                     "moe_norm_min", "moe_statics"});
-  bool bias = false;
-  table.read("use_bias", bias);
-  table.expect("use_bias", !bias, "linear layers with a bias cannot be expanded");
+  refuse_bias(table, "use_bias");
   read_experts(config, traits);
   if (model.moe) {
     std::int64_t shared = 0;

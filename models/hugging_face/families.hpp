@@ -50,12 +50,17 @@ void read_granite_hybrid(ConfigReader& config);
 // lfm2.cpp
 void read_lfm2(ConfigReader& config);
 // gemma.cpp
+void read_gemma(ConfigReader& config);
+void read_gemma2(ConfigReader& config);
 void read_gemma3(ConfigReader& config);
 void read_gemma3_vision(ConfigReader& config);
 void read_gemma4(ConfigReader& config);
 // experts_of_many.cpp
 void read_glm4_moe(ConfigReader& config);
 void read_dots1(ConfigReader& config);
+void read_deepseek_moe(ConfigReader& config);
+void read_phimoe(ConfigReader& config);
+void read_bailing_moe(ConfigReader& config);
 void read_gpt_oss(ConfigReader& config);
 void read_glm4v_moe(ConfigReader& config);
 void read_minimax_m2(ConfigReader& config);
@@ -68,6 +73,7 @@ void read_exaone_moe(ConfigReader& config);
 // step.cpp
 void read_step3p5(ConfigReader& config);
 // dense.cpp
+void read_glm(ConfigReader& config);
 void read_glm4(ConfigReader& config);
 void read_granite(ConfigReader& config);
 void read_phi3(ConfigReader& config);
@@ -76,5 +82,10 @@ void read_seed_oss(ConfigReader& config);
 void read_ernie(ConfigReader& config);
 void read_cohere(ConfigReader& config);
 void read_hunyuan(ConfigReader& config);
+void read_cwm(ConfigReader& config);
+void read_minicpm(ConfigReader& config);
+void read_internlm(ConfigReader& config);
+void read_relu2(ConfigReader& config);
+void read_apertus(ConfigReader& config);
 
 }  // namespace foretoken

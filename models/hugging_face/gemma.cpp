@@ -1,4 +1,5 @@
-// Gemma 3 and 4. Sources: transformers' configuration and modeling files of gemma3 and gemma4.
+// Gemma. Sources: transformers' configuration and modeling files of gemma, gemma2, gemma3 and
+// gemma4.
 #include <algorithm>
 
 #include "models/hugging_face/decoder.hpp"
@@ -18,6 +19,23 @@ constexpr DecoderTraits gemma = {.qk_norm = true,
                                  .activation = "gelu_pytorch_tanh"};
 
 }  // namespace
+
+void read_gemma(ConfigReader& config) {
+  DecoderTraits traits = gemma;
+  traits.qk_norm = false;
+  traits.post_norms = false;
+  traits.window = WindowUse::never;
+  config.table.find("hidden_act");  // hidden_activation is what counts
+  read_decoder(config, traits);
+}
+
+void read_gemma2(ConfigReader& config) {
+  DecoderTraits traits = gemma;
+  traits.qk_norm = false;
+  traits.window_period = 2;
+  config.table.find("hidden_act");
+  read_decoder(config, traits);
+}
 
 void read_gemma3(ConfigReader& config) { read_decoder(config, gemma); }
 

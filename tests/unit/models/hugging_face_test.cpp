@@ -328,7 +328,7 @@ TEST(HuggingFace, ReportsAllMistakesTogether) {
           "intermediate_size: must be an integer, not a string",
           "vocab_size: must be from 1 to 64000000, not -1",
           "hidden_act: 'gelu' cannot be expanded; silu can",
-          "mlp_bias: MLPs with a bias cannot be expanded"));
+          "mlp_bias: linear layers with a bias cannot be expanded"));
 }
 
 class ImportedName : public testing::Test {
