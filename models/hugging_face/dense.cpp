@@ -3,6 +3,7 @@
 // hunyuan_v1_dense, cwm, arcee, nemotron and apertus; InternLM's and MiniCPM's as published with
 // the models.
 #include "models/hugging_face/decoder.hpp"
+#include "models/hugging_face/encoder.hpp"
 #include "models/hugging_face/families.hpp"
 #include "models/model_fields.hpp"
 
@@ -12,6 +13,11 @@ void read_glm(ConfigReader& config) { read_decoder(config, {.output_bias = false
 
 void read_glm4(ConfigReader& config) {
   read_decoder(config, {.output_bias = false, .post_norms = true});
+}
+
+void read_glm4v(ConfigReader& config) {
+  read_glm4(config);
+  read_vision_tower(config);
 }
 
 void read_granite(ConfigReader& config) { read_decoder(config, {}); }

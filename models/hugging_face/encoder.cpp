@@ -66,14 +66,15 @@ void read_tower_positions(TowerReader& tower) {
   if (axes > 0) vision.positions = 2 * axes;  // Gemma: a row for each axis' positions
 }
 
-/// Gemma's, Pixtral's and Qwen2.5-VL's blocks have a gate, the others two products; Gemma, Pixtral
-/// and Kimi K3 have no biases.
+/// Gemma's, Pixtral's, Qwen2.5-VL's and GLM's blocks have a gate, the others two products; Gemma,
+/// Pixtral, GLM and Kimi K3 have no biases.
 void read_tower_block(TowerReader& tower) {
   std::string activation;
   tower.table.read("hidden_activation", activation);
   MediaEncoder& vision = tower.vision;
-  vision.gated_mlp = !activation.empty() || tower.is("pixtral") || tower.is("qwen2_5");
-  vision.biases = activation.empty() && !tower.is("pixtral");
+  const bool is_lean = !activation.empty() || tower.is("pixtral") || tower.is("glm4v");
+  vision.gated_mlp = is_lean || tower.is("qwen2_5");
+  vision.biases = !is_lean;
   bool linear_bias = vision.biases;
   if (tower.table.read("linear_bias", linear_bias)) vision.biases = linear_bias;
 }
@@ -111,14 +112,36 @@ void read_qwen_tower(TowerReader& tower) {
   vision.patches_max = (is_second ? 12'845'056 : 16'777'216) / pixels;
 }
 
-/// Kimi K2.5 and K3 (modeling_kimi_k25.py; limits: their preprocessor_config.json).
+/// GLM-4.1V and 4.5V (transformers, modeling_glm4v.py): blocks' MLPs are as wide as the text, and
+/// intermediate_size is of the merger, whose gated MLP is as much as one of half again its width.
+/// An image is two frames alike, and limits are of both (image_processing_glm4v.py: 112 x 112 and
+/// 28 x 28 x 15,000 pixels).
+void read_glm_tower(TowerReader& tower) {
+  MediaEncoder& vision = tower.vision;
+  const std::int64_t out = count_of(tower.table, {"out_hidden_size"});
+  vision.merge = side_of(tower.table, {"spatial_merge_size"});
+  if (vision.merge == 0) vision.merge = 2;
+  vision.projector = {vision.hidden * vision.merge * vision.merge, out, out,
+                      vision.intermediate * 3 / 2, out};
+  vision.projector_norm = true;
+  vision.intermediate = out;
+  vision.sizing = MediaSizing::rounded;
+  const std::int64_t pixels = std::int64_t{vision.patch} * vision.patch;
+  if (pixels == 0) return;
+  vision.patches_min = 112 * 112 / 2 / pixels;
+  vision.patches_max = 28 * 28 * 15'000 / 2 / pixels;
+}
+
+/// Kimi-VL, K2.5 and K3 (modeling_kimi_vl.py, modeling_kimi_k25.py; limits: their
+/// preprocessor_config.json).
 void read_kimi_tower(TowerReader& tower) {
   MediaEncoder& vision = tower.vision;
   std::vector<int> kernel;
   tower.table.read("merge_kernel_size", kernel);
   if (!kernel.empty() && kernel.front() > 0 && kernel.front() <= config_side_limit)
     vision.merge = kernel.front();
-  set_merger(vision, count_of(tower.table, {"text_hidden_size"}));
+  const std::int64_t out = count_of(tower.table, {"text_hidden_size"});
+  set_merger(vision, out > 0 ? out : tower.config.model.hidden);
   const bool is_third = tower.table.find("qkv_hidden_size") != nullptr;
   vision.sizing = MediaSizing::padded;
   vision.patches_max = is_third ? 65'536 : 16'384;
@@ -180,7 +203,9 @@ void read_pixtral_tower(TowerReader& tower) {
 void read_tower_family(TowerReader& tower) {
   // Where nothing else is known: one plain projection.
   tower.vision.projector = {tower.vision.hidden, tower.config.model.hidden};
-  if (tower.table.find("text_hidden_size") != nullptr) return read_kimi_tower(tower);
+  if (tower.table.find("text_hidden_size") != nullptr || tower.is("moonvit"))
+    return read_kimi_tower(tower);
+  if (tower.is("glm4v")) return read_glm_tower(tower);
   if (tower.table.find("out_hidden_size") != nullptr || tower.is("qwen"))
     return read_qwen_tower(tower);
   if (tower.is("gemma4")) return read_gemma4_tower(tower);

@@ -75,6 +75,7 @@ void read_step3p5(ConfigReader& config);
 // dense.cpp
 void read_glm(ConfigReader& config);
 void read_glm4(ConfigReader& config);
+void read_glm4v(ConfigReader& config);
 void read_granite(ConfigReader& config);
 void read_phi3(ConfigReader& config);
 void read_olmo2(ConfigReader& config);

@@ -36,6 +36,49 @@ TEST(Vision, KimiShrinksAndPads) {
   EXPECT_EQ(cut("kimi-k2.5", 14'336, 28).tokens, 256);
 }
 
+double billions(const Transformer& model) {
+  return static_cast<double>(parameter_count(model) + model.encoder_weights()) * 1e-9;
+}
+
+// Kimi-VL names no width of its text; a token of text is as wide as the model. 16.4 billion are
+// published.
+TEST(Vision, MoonVitStandsBeforeKimiVl) {
+  const Transformer model = import_hugging_face(
+      parse_json(R"({"architectures": ["KimiVLForConditionalGeneration"], "model_type": "kimi_vl",
+    "vision_config": {"model_type": "moonvit", "patch_size": 14, "num_attention_heads": 16,
+      "num_hidden_layers": 27, "hidden_size": 1152, "intermediate_size": 4304,
+      "merge_kernel_size": [2, 2], "init_pos_emb_height": 64, "init_pos_emb_width": 64},
+    "text_config": {"model_type": "deepseek_v3", "hidden_size": 2048, "num_hidden_layers": 27,
+      "intermediate_size": 11264, "moe_intermediate_size": 1408, "num_attention_heads": 16,
+      "n_shared_experts": 2, "n_routed_experts": 64, "num_experts_per_tok": 6, "kv_lora_rank": 512,
+      "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "q_lora_rank": null,
+      "first_k_dense_replace": 1, "vocab_size": 163840, "max_position_embeddings": 131072}})",
+                 {"config.json"}),
+      "m");
+  ASSERT_TRUE(model.vision);
+  EXPECT_EQ(model.vision->patches_of(1000, 700), (MediaPatches{1, 3600, 900}));
+  EXPECT_NEAR(billions(model), 16.4, 0.05);
+}
+
+// GLM-4.1V 9B; 10.3 billion are published.
+TEST(Vision, GlmSeesWithDenseLayersToo) {
+  const Transformer model = import_hugging_face(
+      parse_json(R"({"architectures": ["Glm4vForConditionalGeneration"], "model_type": "glm4v",
+    "vision_config": {"model_type": "glm4v", "depth": 24, "hidden_size": 1536, "num_heads": 12,
+      "intermediate_size": 13696, "out_hidden_size": 4096, "patch_size": 14,
+      "spatial_merge_size": 2, "temporal_patch_size": 2, "image_size": 336},
+    "text_config": {"model_type": "glm4v_text", "hidden_size": 4096, "num_hidden_layers": 40,
+      "intermediate_size": 13696, "num_attention_heads": 32, "num_key_value_heads": 2,
+      "attention_bias": true, "vocab_size": 151552, "max_position_embeddings": 65536}})",
+                 {"config.json"}),
+      "m");
+  ASSERT_TRUE(model.vision);
+  EXPECT_NEAR(billions(model), 10.3, 0.05);
+  EXPECT_EQ(model.vision->patches_of(1000, 700), (MediaPatches{1, 3600, 900}));  // 36 x 25
+  EXPECT_EQ(model.vision->patches_of(1, 1).tokens, 9) << "32 patches make 9 tokens at least";
+  EXPECT_EQ(model.vision->tokens_most(), 7500);
+}
+
 // 280 tokens of 48 x 48 pixels, 3 x 3 patches each, whatever the image; the encoder runs on all.
 TEST(Vision, Gemma4FitsItsBudget) {
   // sqrt(645120 / 921600) = 0.8367: 1,070.9 x 602.4 pixels, 22 x 12 tokens.
