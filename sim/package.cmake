@@ -20,7 +20,6 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1~${os_ID}${os_VERSION_ID})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_STRIP_FILES ON)
 # What a program that uses the library needs to compile.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
@@ -31,4 +30,28 @@ if(TARGET foretoken_python)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS
       "python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next_minor})")
 endif()
+
+# Which packages what is linked needs. CPACK_DEBIAN_PACKAGE_SHLIBDEPS would ask file(1) about each of 500 headers first:
+# half a minute.
+set(linked "")
+foreach(target foretoken foretoken-mpi foretoken_python foretoken_simgrid)
+  if(TARGET ${target})
+    string(APPEND linked " \"$<TARGET_FILE:${target}>\"")
+  endif()
+endforeach()
+file(WRITE ${CMAKE_BINARY_DIR}/shlibdeps/debian/control "Source: foretoken\n")  # asked for, not looked at
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/shlibdeps/depends.cmake CONTENT
+"execute_process(COMMAND dpkg-shlibdeps --ignore-missing-info -O${linked}
+                WORKING_DIRECTORY \"${CMAKE_BINARY_DIR}/shlibdeps\"
+                OUTPUT_VARIABLE found ERROR_VARIABLE mistake RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR \"dpkg-shlibdeps (Debian: dpkg-dev): \${status} \${mistake}\")
+endif()
+string(REGEX REPLACE \"^shlibs:Depends=|\\n$\" \"\" found \"\${found}\")
+if(CPACK_DEBIAN_PACKAGE_DEPENDS)
+  string(PREPEND found \"\${CPACK_DEBIAN_PACKAGE_DEPENDS}, \")
+endif()
+set(CPACK_DEBIAN_PACKAGE_DEPENDS \"\${found}\")
+")
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/shlibdeps/depends.cmake)
 include(CPack)
