@@ -41,7 +41,10 @@ foreach(target foretoken foretoken-mpi foretoken_python foretoken_simgrid)
 endforeach()
 file(WRITE ${CMAKE_BINARY_DIR}/shlibdeps/debian/control "Source: foretoken\n")  # asked for, not looked at
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/shlibdeps/depends.cmake CONTENT
-"execute_process(COMMAND dpkg-shlibdeps --ignore-missing-info -O${linked}
+"if(NOT CPACK_GENERATOR STREQUAL DEB)
+  return()
+endif()
+execute_process(COMMAND dpkg-shlibdeps --ignore-missing-info -O${linked}
                 WORKING_DIRECTORY \"${CMAKE_BINARY_DIR}/shlibdeps\"
                 OUTPUT_VARIABLE found ERROR_VARIABLE mistake RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
