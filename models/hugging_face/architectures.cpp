@@ -89,6 +89,7 @@ constexpr auto known = std::to_array<Architecture>({
     {"SolarOpenForCausalLM", read_glm4_moe},
     {"BailingMoeForCausalLM", read_bailing_moe},
     {"BailingMoeV2ForCausalLM", read_bailing_moe},
+    {"ExaoneForCausalLM", read_exaone3},
     {"Exaone4ForCausalLM", read_exaone4},
     {"ExaoneMoEForCausalLM", read_exaone_moe},
     {"ExaoneMoeForCausalLM", read_exaone_moe},

@@ -1,4 +1,5 @@
-// LG's EXAONE 4 and K-EXAONE. Source: huggingface/transformers, models/exaone4 and exaone_moe.
+// LG's EXAONE 3, 3.5, 4 and K-EXAONE. Sources: huggingface/transformers, models/exaone4 and
+// exaone_moe; what is published with EXAONE 3.
 #include "models/hugging_face/decoder.hpp"
 #include "models/hugging_face/families.hpp"
 #include "models/model_fields.hpp"
@@ -32,6 +33,12 @@ void read_local_layers(ConfigReader& config) {
 }
 
 }  // namespace
+
+/// Llama by other names; num_hidden_layers is num_layers (its class' attribute map).
+void read_exaone3(ConfigReader& config) {
+  read_within(config.table, "num_layers", config.model.layers, 1, layers_limit);
+  read_decoder(config, {.activation_key = "activation_function"});
+}
 
 /// Norms stand behind attention and MLP instead of before: as many, of the same work.
 void read_exaone4(ConfigReader& config) {

@@ -68,6 +68,7 @@ void read_ernie_moe(ConfigReader& config);
 void read_granite_moe(ConfigReader& config);
 void read_hunyuan_moe(ConfigReader& config);
 // exaone.cpp
+void read_exaone3(ConfigReader& config);
 void read_exaone4(ConfigReader& config);
 void read_exaone_moe(ConfigReader& config);
 // step.cpp

@@ -211,6 +211,11 @@ INSTANTIATE_TEST_SUITE_P(
     "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 10240, "vocab_size": 128512,
     "bias": false, "qkv_bias": false)",
                   8.80},
+        Published{"ExaoneForCausalLM",  // EXAONE 3.5 7.8B
+                  R"("hidden_size": 4096, "num_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 14336, "vocab_size": 102400,
+    "activation_function": "silu", "embed_dropout": 0.0, "layer_norm_epsilon": 1e-5)",
+                  7.82},
         Published{"GlmForCausalLM",  // GLM-4 9B
                   R"("hidden_size": 4096, "num_hidden_layers": 40, "num_attention_heads": 32,
     "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 13696, "vocab_size": 151552,
