@@ -2,6 +2,8 @@
 // modeling files of glm, glm4, cohere, cohere2, granite, phi3, olmo2 and olmo3, seed_oss, ernie4_5,
 // hunyuan_v1_dense, cwm, arcee, nemotron and apertus; InternLM's and MiniCPM's as published with
 // the models.
+#include <algorithm>
+
 #include "models/hugging_face/decoder.hpp"
 #include "models/hugging_face/encoder.hpp"
 #include "models/hugging_face/families.hpp"
@@ -67,8 +69,13 @@ void read_hunyuan(ConfigReader& config) {
                            "norm_type"});
 }
 
+/// Where nothing lists them, the first of four layers is full, not the last.
 void read_cwm(ConfigReader& config) {
   read_decoder(config, {.window = WindowUse::by_pattern, .window_period = 4});
+  auto& windows = config.model.window_pattern;
+  if (config.table.find("layer_types") == nullptr && !windows.empty()) {
+    std::ranges::rotate(windows, windows.end() - 1);
+  }
 }
 
 void read_minicpm(ConfigReader& config) {

@@ -132,7 +132,7 @@ void read_glm_tower(TowerReader& tower) {
   vision.patches_max = 28 * 28 * 15'000 / 2 / pixels;
 }
 
-/// Kimi-VL, K2.5 and K3 (modeling_kimi_vl.py, modeling_kimi_k25.py; limits: their
+/// Kimi-VL, K2.5 and K3 (modeling_kimi_vl.py, modeling_kimi_k25.py; limits of the latter two: their
 /// preprocessor_config.json).
 void read_kimi_tower(TowerReader& tower) {
   MediaEncoder& vision = tower.vision;
@@ -144,7 +144,8 @@ void read_kimi_tower(TowerReader& tower) {
   set_merger(vision, out > 0 ? out : tower.config.model.hidden);
   const bool is_third = tower.table.find("qkv_hidden_size") != nullptr;
   vision.sizing = MediaSizing::padded;
-  vision.patches_max = is_third ? 65'536 : 16'384;
+  const bool is_first = tower.is("moonvit");  // in_token_limit of image_processing_kimi_vl.py
+  vision.patches_max = is_first ? 4096 : is_third ? 65'536 : 16'384;
   vision.side_max = 512;
 }
 

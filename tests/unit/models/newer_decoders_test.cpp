@@ -122,9 +122,12 @@ TEST(Gemma, OfTheFirstTwoGenerations) {
   EXPECT_THAT(windows(second), ElementsAre(4096, 0, 4096, 0));
 }
 
-TEST(Cwm, LeavesEveryFourthLayerFull) {
+TEST(Cwm, LeavesTheFirstOfFourLayersFull) {
   EXPECT_THAT(windows(imported("CwmForCausalLM", R"(, "sliding_window": 8192)")),
-              ElementsAre(8192, 8192, 8192, 0));
+              ElementsAre(0, 8192, 8192, 8192));
+  EXPECT_THAT(windows(imported("CwmForCausalLM", R"(, "sliding_window": 8192, "layer_types":
+    ["sliding_attention", "full_attention", "sliding_attention", "full_attention"])")),
+              ElementsAre(8192, 0, 8192, 0));
 }
 
 // The shared expert's width has a key of its own.

@@ -57,6 +57,8 @@ TEST(Vision, MoonVitStandsBeforeKimiVl) {
       "m");
   ASSERT_TRUE(model.vision);
   EXPECT_EQ(model.vision->patches_of(1000, 700), (MediaPatches{1, 3600, 900}));
+  // 4,096 patches: sqrt(4096 / 60990) = 0.2591 of 4000 x 3000 makes 1036 x 777, 37 x 28 tokens.
+  EXPECT_EQ(model.vision->patches_of(4000, 3000).tokens, 37 * 28);
   EXPECT_NEAR(billions(model), 16.4, 0.05);
 }
 
