@@ -369,6 +369,13 @@ async function check_looks(client, view, name) {
   await check_columns(client, view);
 }
 
+/// What a reader does with it, however it is shown.
+async function check_use(client) {
+  await check_roofline(client);
+  await check_table(client);
+  await check_grid(client);
+}
+
 async function check(page, [view, ...later_views], port) {
   const target = await connect.New({ port });
   const client = await connect({ port, target });
@@ -378,16 +385,15 @@ async function check(page, [view, ...later_views], port) {
     const name = path.basename(page, ".html");
     console.log(`${name} ${view.name}: ${fs.statSync(page).size} bytes, ready after ${ready_ms} ms`);
     await check_looks(client, view, name);
-    await check_roofline(client);
     if (!view.mobile) await check_keyboard(client);
     const csv = page.replace(/\.html$/, "/requests.csv");
-    if (fs.existsSync(csv)) await check_cells(client, csv);
-    await check_table(client);
-    await check_grid(client);
+    if (fs.existsSync(csv)) await check_cells(client, csv);  // before the table is sorted
+    await check_use(client);
     for (const later of later_views) {
       await show(client, later);
       await evaluate(client, next_frames);
       await check_looks(client, later, name);
+      await check_use(client);
     }
     expect(problems.length === 0, `the console is silent: ${problems.join("\n")}`);
     const fetched = requests.filter((asked) => asked !== url.pathToFileURL(page).href);

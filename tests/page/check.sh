@@ -65,9 +65,9 @@ case $kind in
     set -- sweep examples/quickstart.toml --zip --vary cluster.name=h100-sxm-1,h200-sxm-1 \
       --vary "workload.rate=5 /s,8 /s" --set workload.requests=60 --store "$work/$kind.sqlite"
     ;;
-  sweep_many)  # five hundred points
+  sweep_many)  # a thousand points
     set -- sweep examples/quickstart.toml --set predictor.name=roofline --set workload.requests=3 \
-      --vary "workload.rate=$(seq -s ' /s,' 1 25) /s" --vary "engine.sequences_max=$(seq -s , 1 20)" \
+      --vary "workload.rate=$(seq -s ' /s,' 1 50) /s" --vary "engine.sequences_max=$(seq -s , 1 20)" \
       --store "$work/$kind.sqlite"
     ;;
   explain) set -- explain examples/quickstart.toml --set workload.requests=100 ;;
