@@ -44,6 +44,11 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/shlibdeps/depends.cmake CONTENT
 "if(NOT CPACK_GENERATOR STREQUAL DEB)
   return()
 endif()
+foreach(file${linked})
+  if(NOT EXISTS \"\${file}\")
+    return()  # which the installation says
+  endif()
+endforeach()
 execute_process(COMMAND dpkg-shlibdeps --ignore-missing-info -O${linked}
                 WORKING_DIRECTORY \"${CMAKE_BINARY_DIR}/shlibdeps\"
                 OUTPUT_VARIABLE found ERROR_VARIABLE mistake RESULT_VARIABLE status)
