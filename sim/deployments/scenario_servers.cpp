@@ -203,7 +203,7 @@ class ServerWriter {
     if (value.is_array() && std::get<ValueArray>(value.data).empty()) return std::nullopt;
     const bool is_in_file = !first_of(launcher_.options, flag.name).empty();
     if (on != nullptr && !*on && !is_in_file) return std::nullopt;
-    return value;
+    return flag.share.whole_of(value, scenario_.deployment.layout.data_parallel_attention);
   }
 
   void set_speculation() {

@@ -63,6 +63,7 @@ class LogReader {
       if (const auto* whole = std::get_if<std::int64_t>(&given->data)) block = *whole;
     }
     if (kv_tokens_ > 0 && block > 0) settle("kv_blocks", kv_tokens_ / block);
+    if (!is_vllm) settle_shares(launcher);
     // SGLang lists all its arguments: those that nobody here knows say nothing.
     std::erase_if(known_.launched.flags, [&](const LaunchFlag& flag) {
       return !is_vllm && launcher.preset.find_flag(flag.name) == nullptr;
@@ -73,6 +74,22 @@ class LogReader {
  private:
   void settle(std::string_view key, std::int64_t value) {
     if (value > 0) known_.settled.set(key, value);
+  }
+
+  /// Attention ranks divided these before the server listed its arguments
+  /// (server_args.py, _handle_data_parallelism).
+  void settle_shares(const Launcher& launcher) {
+    LaunchedServer& server = known_.launched;
+    const Value* shares = server.find(launcher.layout.attention);
+    if (shares == nullptr || !std::holds_alternative<bool>(shares->data) ||
+        !std::get<bool>(shares->data))
+      return;
+    for (const std::string_view name : {"chunked_prefill_size", "schedule_conservativeness"}) {
+      const Value* given = server.find(name);
+      if (given == nullptr) continue;
+      known_.settled.set(launcher.preset.find_flag(name)->key, *given);
+      std::erase_if(server.flags, [&](const LaunchFlag& flag) { return flag.name == name; });
+    }
   }
 
   void take_flags(const char* launcher, std::string_view args, int number) {

@@ -114,6 +114,7 @@ class TableFiller {
     const bool shares =
         flags.attention.empty() ? data > 1 && model_.moe.has_value() : is_on(flags.attention);
     const int attention = !shares ? 1 : flags.data.empty() ? tensor : data;
+    attention_ranks_ = attention;
     const int prompts = number(flags.prompts, 1);
     if (const int groups = attention * prompts; flags.counts_stage && groups > 1) {
       if (tensor % groups != 0) {
@@ -201,13 +202,21 @@ class TableFiller {
     out_.notes.push_back(drafts->note);
     if (const int most = launcher_.speculative.sequences_max;
         most > 0 && out_.engine.find("sequences_max") == nullptr) {
-      out_.engine.set("sequences_max", most);
+      out_.engine.set("sequences_max", most_sequences(most));
       out_.notes.push_back(
           fmt::format("{} runs at most {} sequences at once where it drafts, unless "
                       "a flag says otherwise",
                       launcher_.product, most));
     }
     for (const std::string& flag : drafts->flags) tell(flag, FlagFate::set, drafts->meaning);
+  }
+
+  /// Of each attention rank, where the whole server runs at most so many.
+  [[nodiscard]] Value most_sequences(int most) const {
+    const auto flag = std::ranges::find(launcher_.preset.flags, "sequences_max", &EngineFlag::key);
+    FORETOKEN_CHECK(flag != launcher_.preset.flags.end(), "{} has no flag for sequences_max",
+                    launcher_.name);
+    return flag->share.of(most, attention_ranks_);
   }
 
   void fill_adapters() {
@@ -267,7 +276,7 @@ class TableFiller {
                   fmt::format("not imported: set it as {}", known->key));
     }
     std::string problem;
-    const std::optional<Value> here = known->value_here(flag.value, problem);
+    const std::optional<Value> here = known->value_here(flag.value, attention_ranks_, problem);
     if (!problem.empty()) fail(flag.value.position, launcher_.spelt(flag.name) + " " + problem);
     if (!here) return tell(flag.name, FlagFate::no_effect, "off");
     Value value = *here;
@@ -376,6 +385,7 @@ class TableFiller {
   const Launcher& launcher_;
   Transformer model_;
   ServerTables out_;
+  int attention_ranks_ = 1;
   std::vector<std::string> done_;
 };
 

@@ -13,8 +13,12 @@ constexpr const char* default_preset = "vllm-v1";
 
 class Translation {
  public:
-  Translation(const EnginePreset& engine, bool is_preset_chosen, Diagnostics& diagnostics)
-      : engine_(engine), is_preset_chosen_(is_preset_chosen), diagnostics_(diagnostics) {}
+  Translation(const EnginePreset& engine, bool is_preset_chosen, int attention_ranks,
+              Diagnostics& diagnostics)
+      : engine_(engine),
+        is_preset_chosen_(is_preset_chosen),
+        attention_ranks_(attention_ranks),
+        diagnostics_(diagnostics) {}
 
   void add(const std::string& name, const Value& value) {
     if (const EngineFlag* flag = engine_.find_flag(name)) return add_flag(*flag, value);
@@ -34,7 +38,7 @@ class Translation {
                   fmt::format("{}: has no effect here ({}); omit it", flag.name, flag.no_effect));
     }
     std::string problem;
-    const std::optional<Value> here = flag.value_here(value, problem);
+    const std::optional<Value> here = flag.value_here(value, attention_ranks_, problem);
     if (!problem.empty()) return fail(value, fmt::format("{}: {}", flag.name, problem));
     if (here) put(flag.key, flag.name, *here);
   }
@@ -81,6 +85,7 @@ class Translation {
 
   const EnginePreset& engine_;
   bool is_preset_chosen_;
+  int attention_ranks_;
   Diagnostics& diagnostics_;
   EngineTable out_;
 };
@@ -109,7 +114,8 @@ bool caches_prefixes(const Value& user, const std::vector<PresetSetting>& settin
 EngineTable translate_engine_table(const Value& user, const EnginePreset* preset, PresetPlace place,
                                    Diagnostics& diagnostics) {
   const EnginePreset flags = preset != nullptr ? *preset : load_engine_preset(default_preset, {});
-  Translation translation(flags, preset != nullptr, diagnostics);
+  Translation translation(flags, preset != nullptr, place.layout.data_parallel_attention,
+                          diagnostics);
   for (const auto& [name, value] : std::get<ValueObject>(user.data)) translation.add(name, value);
   EngineTable out = translation.take();
   out.table.position = user.position;

@@ -23,7 +23,38 @@ Value in_our_spelling(const Value& value) {
 
 }  // namespace
 
-std::optional<Value> EngineFlag::value_here(const Value& value, std::string& problem) const {
+namespace {
+
+Value scaled(const Value& value, double factor) {
+  Value out = value;
+  if (const auto* count = std::get_if<std::int64_t>(&value.data))
+    out.data = static_cast<double>(*count) * factor;
+  if (const auto* number = std::get_if<double>(&value.data)) out.data = *number * factor;
+  return out;
+}
+
+}  // namespace
+
+Value AttentionShare::of(const Value& whole, int ranks) const {
+  if (ranks < 2 || is_whole()) return whole;
+  if (!divides) return scaled(whole, times);
+  Value part = whole;  // -1 stands for no limit and stays
+  if (auto* count = std::get_if<std::int64_t>(&part.data); count != nullptr && *count > 0)
+    *count /= ranks;
+  return part;
+}
+
+Value AttentionShare::whole_of(const Value& part, int ranks) const {
+  if (ranks < 2 || is_whole()) return part;
+  if (!divides) return scaled(part, 1 / times);
+  Value whole = part;
+  if (auto* count = std::get_if<std::int64_t>(&whole.data); count != nullptr && *count > 0)
+    *count *= ranks;
+  return whole;
+}
+
+std::optional<Value> EngineFlag::value_here(const Value& value, int attention_ranks,
+                                            std::string& problem) const {
   Value here = in_our_spelling(value);
   if (is_negated || when_true) {
     const bool* is_set = std::get_if<bool>(&value.data);
@@ -35,7 +66,16 @@ std::optional<Value> EngineFlag::value_here(const Value& value, std::string& pro
     here.data = when_true ? when_true->data : !*is_set;
     return here;
   }
-  if (values.empty()) return here;
+  if (values.empty()) {
+    here = share.of(here, attention_ranks);
+    const auto* given = std::get_if<std::int64_t>(&value.data);
+    if (share.divides && given != nullptr && *given > 0 && *given < attention_ranks) {
+      problem = fmt::format("is divided among {} attention ranks, but {} is less than one for each",
+                            attention_ranks, *given);
+      return std::nullopt;
+    }
+    return here;
+  }
   std::vector<std::string_view> known;
   for (const auto& [there, ours] : values) {
     if (here.is_string() && std::get<std::string>(here.data) == there) {
@@ -60,7 +100,7 @@ bool PresetGroup::holds(const PresetPlace& place, std::string_view version) cons
          (compute_below == 0 || gpu.compute_capability < compute_below) &&
          layout.tensor >= tensor_parallel_at_least &&
          layout.pipeline >= pipeline_parallel_at_least &&
-         (!needs_speculation || place.speculates) &&
+         layout.stage_ranks() >= stage_ranks_at_least && (!needs_speculation || place.speculates) &&
          (!needs_cached_states || (place.has_states && place.caches_prefixes)) &&
          (version_at_least.empty() || !is_older(version, version_at_least)) &&
          (version_before.empty() || is_older(version, version_before));
@@ -82,6 +122,8 @@ std::string PresetGroup::condition() const {
   if (pipeline_parallel_at_least > 0) {
     parts.push_back(fmt::format("pipeline parallel from {}", pipeline_parallel_at_least));
   }
+  if (stage_ranks_at_least > 0)
+    parts.push_back(fmt::format("GPUs a stage from {}", stage_ranks_at_least));
   if (needs_speculation) parts.emplace_back("with speculative decoding");
   if (needs_cached_states) parts.emplace_back("with cached states of recurrences");
   if (!version_at_least.empty()) parts.push_back("version from " + version_at_least);
@@ -110,6 +152,8 @@ std::vector<PresetSetting> EnginePreset::settings(const PresetPlace& place) cons
       }
     }
   }
+  for (PresetSetting& setting : chosen)
+    setting.value = setting.share.of(setting.value, place.layout.data_parallel_attention);
   return chosen;
 }
 

@@ -19,12 +19,26 @@
 
 namespace foretoken {
 
+/// What a server with several attention ranks makes of a value that is given for the whole of it:
+/// each rank has its part, or another (keys attention_divides and attention_times).
+struct AttentionShare {
+  bool divides = false;  // among the ranks, rounded down
+  double times = 1;
+
+  [[nodiscard]] bool is_whole() const { return !divides && times == 1; }
+  /// The value of one of `ranks`.
+  [[nodiscard]] Value of(const Value& whole, int ranks) const;
+  /// What has to be given so that one of `ranks` has `part`.
+  [[nodiscard]] Value whole_of(const Value& part, int ranks) const;
+};
+
 struct PresetSetting {
   std::string key;  // of [engine]
   Value value;
   std::string source;  // file or document of the engine
   /// An option of the preset's own scheduler: it has no meaning where a scenario names another.
   bool is_scheduler_option = false;
+  AttentionShare share = {};
 };
 
 /// What the conditions of a preset's settings ask for.
@@ -42,6 +56,7 @@ struct PresetGroup {
   std::string gpu_is_not;                       // part of the GPU's name; "" = any
   int compute_at_least = 0, compute_below = 0;  // GpuSpec::compute_capability; 0 = any
   int tensor_parallel_at_least = 0, pipeline_parallel_at_least = 0;
+  int stage_ranks_at_least = 0;                  // GPUs that share a layer, whatever they divide
   std::string version_at_least, version_before;  // of the engine; "" = any
   bool needs_speculation = false;                // key speculative; false = with and without
   bool needs_cached_states = false;  // key cached_states: recurrences and cached prefixes
@@ -61,13 +76,15 @@ struct EngineFlag {
   std::vector<std::pair<std::string, std::string>> values = {};  // there, here; empty = the same
   std::optional<Value> when_true = {};  // a switch: set, the key has this value; not set, nothing
   std::string no_effect = {};           // why it has none
+  AttentionShare share = {};
 
   [[nodiscard]] bool is_elsewhere() const { return key.starts_with('['); }
   /// Of [engine]: it can stand there under its own name.
   [[nodiscard]] bool is_key() const { return !key.empty() && !is_elsewhere(); }
-  /// What the flag's `value` sets `key` to; nullopt if nothing, or if it is no such value, which
-  /// `problem` then says. Flags that are not is_key() have none.
-  [[nodiscard]] std::optional<Value> value_here(const Value& value, std::string& problem) const;
+  /// What the flag's `value` sets `key` to on each of the attention ranks; nullopt if nothing, or
+  /// if it is no such value, which `problem` then says. Flags that are not is_key() have none.
+  [[nodiscard]] std::optional<Value> value_here(const Value& value, int attention_ranks,
+                                                std::string& problem) const;
 };
 
 struct EnginePreset {

@@ -17,6 +17,13 @@ std::span<const EmbeddedFile> embedded_engine_presets();
 
 namespace {
 
+AttentionShare read_share(TableReader& reader) {
+  AttentionShare share;
+  reader.read("attention_divides", share.divides);
+  reader.read("attention_times", share.times);
+  return share;
+}
+
 /// The members of `name`, each { value, source }, appended to `out`.
 void read_settings(TableReader& file, const std::string& name, bool is_scheduler_option,
                    std::vector<PresetSetting>& out) {
@@ -37,6 +44,7 @@ void read_settings(TableReader& file, const std::string& name, bool is_scheduler
       reader.fail("value", "is missing");
     }
     reader.require("source", setting.source);
+    setting.share = read_share(reader);
     reader.finish();
     out.push_back(std::move(setting));
   }
@@ -51,6 +59,7 @@ PresetGroup read_group(TableReader& table) {
   table.read("compute_below", group.compute_below);
   table.read("tensor_parallel_at_least", group.tensor_parallel_at_least);
   table.read("pipeline_parallel_at_least", group.pipeline_parallel_at_least);
+  table.read("stage_ranks_at_least", group.stage_ranks_at_least);
   table.read("version_at_least", group.version_at_least);
   table.read("version_before", group.version_before);
   table.read("speculative", group.needs_speculation);
@@ -81,7 +90,8 @@ void read_groups(TableReader& file, EnginePreset& preset) {
   }
 }
 
-/// { sets = "KEY", VALUE = "VALUE here", … }, of a switch { sets = "KEY", when_true = VALUE }
+/// { sets = "KEY", VALUE = "VALUE here", … }, of a switch { sets = "KEY", when_true = VALUE }, of
+/// the whole server's number { sets = "KEY", attention_divides = true }
 void read_flag_values(const Value& table, Diagnostics& diagnostics, EngineFlag& flag) {
   TableReader reader(table, diagnostics, "flags." + flag.name);
   reader.require("sets", flag.key);
@@ -89,6 +99,8 @@ void read_flag_values(const Value& table, Diagnostics& diagnostics, EngineFlag& 
     flag.when_true = *set;
     return reader.finish();
   }
+  flag.share = read_share(reader);
+  if (!flag.share.is_whole()) return reader.finish();
   for (const auto& [there, value] : std::get<ValueObject>(table.data)) {
     std::string here;
     if (there != "sets" && reader.read(there, here)) flag.values.emplace_back(there, here);

@@ -239,6 +239,11 @@ TEST(Export, ImportedAgainIsTheSameScenario) {
   }
 }
 
+TEST(Export, AttentionRanksLimitsAreTheServersAgain) {
+  const LaunchedServer server = servers_of(scenario_of(cases[4].toml)).servers.front();
+  EXPECT_EQ(std::get<std::int64_t>(server.find("chunked_prefill_size")->data), 8192);
+}
+
 TEST(Export, SaysWhatNoFlagSays) {
   const Scenario scenario = scenario_of(std::string(cases[0].toml) + "host_step = \"2 ms\"\n");
   const LaunchedDeployment deployment = servers_of(scenario);

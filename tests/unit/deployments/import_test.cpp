@@ -119,6 +119,31 @@ TEST(Import, AttentionRanksAsEachEngineCountsThem) {
               HasSubstr(R"("replicas":4)"));
 }
 
+// SGLang's limits are the whole server's, vLLM's are each rank's.
+TEST(Import, AttentionRanksDivideTheServersLimits) {
+  const std::string server =
+      "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 --dp 8 "
+      "--enable-dp-attention ";
+  const std::string engine =
+      table(imported(server + "--chunked-prefill-size 32768 --max-running-requests 1024 "
+                              "--schedule-conservativeness 1"),
+            "engine");
+  EXPECT_THAT(engine, HasSubstr(R"("chunk_tokens":4096)"));
+  EXPECT_THAT(engine, HasSubstr(R"("sequences_max":128)"));
+  EXPECT_THAT(engine, HasSubstr(R"("conservativeness":0.3)"));
+  EXPECT_THAT(table(imported(server + "--speculative-algorithm NEXTN "
+                                      "--speculative-num-steps 1"),
+                    "engine"),
+              HasSubstr(R"("sequences_max":6)"))
+      << "of the 48 that it allows itself";
+  EXPECT_THAT(failure(server + "--max-running-requests 4"),
+              HasSubstr("--max-running-requests is divided among 8 attention ranks, but 4 is less "
+                        "than one for each"));
+  EXPECT_THAT(
+      table(imported("vllm serve deepseek-ai/DeepSeek-V3 -dp 8 --max-num-seqs 128"), "engine"),
+      HasSubstr(R"("sequences_max":128)"));
+}
+
 TEST(Import, ExpertsThatAreLaidOutByLoad) {
   const std::string vllm =
       table(imported("vllm serve deepseek-ai/DeepSeek-V3 -tp 1 -dp 16 --enable-expert-parallel "

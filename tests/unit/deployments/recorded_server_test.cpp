@@ -110,6 +110,19 @@ TEST(RecordedServer, ReadsSglangsLog) {
             "prefix_caching = false\nkv_blocks = 367404\n");
 }
 
+// The log lists what the ranks have made of the flags, but the sequences of the whole server.
+TEST(RecordedServer, ReadsEachAttentionRanksChunkInSglangsLog) {
+  const std::filesystem::path folder = folder_with(
+      "server.log",
+      "server_args=ServerArgs(model_path='deepseek-ai/DeepSeek-V3', tp_size=8, dp_size=8, "
+      "enable_dp_attention=True, max_running_requests=512, chunked_prefill_size=1024, "
+      "schedule_conservativeness=0.3)\n");
+  const RecordedServer recorded = find_recorded_server(folder, {"", "h200-sxm-8", ""});
+  EXPECT_EQ(table(recorded, "engine"),
+            "preset = \"sglang\"\nsequences_max = 64\nchunk_tokens = 1024\n"
+            "conservativeness = 0.3\n");
+}
+
 TEST(RecordedServer, ALogThatIsCutOffSaysWhere) {
   const auto folder = folder_with("server.log", "x\nnon-default args: {'model': 'Qwen/Qw\n");
   try {
