@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/transformer.hpp"
 #include "sim/deployments/launched_server.hpp"
 #include "sim/deployments/launcher.hpp"
 
@@ -14,11 +15,12 @@ struct LaunchedDrafts {
   Value table;                     // [engine.speculative]
   std::vector<std::string> flags;  // that were given and ask for it
   std::string meaning;             // what they become
-  std::string note;                // what was assumed
+  std::vector<std::string> notes;  // what was assumed
 };
 
-/// nullopt where no flag asks for drafts. Throws ConfigError for a method that is not known.
+/// nullopt where no flag asks for drafts for `model`. Throws ConfigError for a method that is not
+/// known and for numbers that are none.
 std::optional<LaunchedDrafts> launched_drafts(const LaunchedServer& server,
-                                              const Launcher& launcher);
+                                              const Launcher& launcher, const Transformer& model);
 
 }  // namespace foretoken

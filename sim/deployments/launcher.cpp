@@ -62,7 +62,14 @@ void read_speculative_flags(TableReader table, SpeculativeFlags& speculative) {
   table.read("topk", speculative.topk);
   table.read("verified", speculative.verified);
   table.read("sequences_max", speculative.sequences_max);
+  table.read("own_module", speculative.own_module);
+  table.read("chain", speculative.chain);
+  table.read("tree", speculative.tree);
+  table.read("tree_models", speculative.tree_models);
+  table.expect("tree", speculative.tree.size() == (speculative.tree_models.empty() ? 0 : 3),
+               "must be three numbers, for tree_models");
   speculative.methods = read_pairs(table, "methods");
+  speculative.named = read_pairs(table, "named");
   table.finish();
 }
 

@@ -38,6 +38,12 @@ struct SpeculativeFlags {
   std::vector<std::string> also_drafts;  // other names of the number
   std::string topk, verified;            // of a tree; "" = the engine drafts chains
   NamePairs methods;
+  std::vector<std::string> own_module;  // of the model (mtp), where it has one
+  NamePairs named;  // parts of drafts' names, in small letters, that tell an unnamed method
+  // What the engine chooses where no flag says how much; 0 = nothing is known of it.
+  int chain = 0;                         // drafts in a chain
+  std::vector<int> tree;                 // drafts, candidates of each and tokens verified
+  std::vector<std::string> tree_models;  // parts of the names of those that EAGLE drafts trees for
   int sequences_max = 0;  // that the engine sets where nobody does; 0 = what it sets without drafts
 };
 

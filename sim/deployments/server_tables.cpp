@@ -196,10 +196,10 @@ class TableFiller {
   }
 
   void fill_speculation() {
-    const std::optional<LaunchedDrafts> drafts = launched_drafts(server_, launcher_);
+    const std::optional<LaunchedDrafts> drafts = launched_drafts(server_, launcher_, model_);
     if (!drafts) return;
     out_.engine.set("speculative", drafts->table);
-    out_.notes.push_back(drafts->note);
+    std::ranges::copy(drafts->notes, std::back_inserter(out_.notes));
     if (const int most = launcher_.speculative.sequences_max;
         most > 0 && out_.engine.find("sequences_max") == nullptr) {
       out_.engine.set("sequences_max", most_sequences(most));

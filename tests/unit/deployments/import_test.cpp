@@ -1,39 +1,13 @@
 // From launch lines and manifests to scenarios.
 #include <gmock/gmock.h>
 
-#include "sim/base/json.hpp"
-#include "sim/deployments/deployment_format.hpp"
-#include "sim/deployments/launched_scenario.hpp"
+#include "tests/unit/deployments/imported.hpp"
 
 namespace foretoken::import_test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-LaunchedScenario imported(const std::string& text, const std::string& cluster = "h100-sxm-8") {
-  return launched_scenario(parse_deployment(text, "launch command", ""), "", cluster);
-}
-
-std::string table(const LaunchedScenario& scenario, const std::string& name) {
-  return to_json(*scenario.tables.find(name), -1);
-}
-
-std::string failure(const std::string& text, const std::string& cluster = "h100-sxm-8") {
-  try {
-    imported(text, cluster);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-FlagFate fate_of(const LaunchedScenario& scenario, const std::string& flag) {
-  for (const FlagOutcome& outcome : scenario.flags)
-    if (outcome.flag == flag) return outcome.fate;
-  ADD_FAILURE() << flag << " was ignored";
-  return FlagFate::unknown;
-}
 
 TEST(Import, EveryFlagHasAFate) {
   const LaunchedScenario found = imported(
