@@ -11,11 +11,55 @@ namespace {
 
 constexpr int count_max = 100'000;
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
+/// $(NAME), ${NAME}, ${NAME:-default} with what the manifest itself sets.
+std::string expanded(const std::string& text, const LaunchVariables& variables) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins =
+        text[at] == '$' && at + 1 < text.size() && (text[at + 1] == '(' || text[at + 1] == '{');
+    const std::size_t close =
+        begins ? text.find(text[at + 1] == '(' ? ')' : '}', at) : std::string::npos;
+    if (close == std::string::npos) {
+      out += text[at++];
+      continue;
+    }
+    const std::string inside = text.substr(at + 2, close - at - 2);
+    const auto dash = inside.find('-');
+    std::string name = inside.substr(0, dash);
+    if (name.ends_with(':')) name.pop_back();
+    const auto known = std::ranges::find(variables, name, &LaunchVariables::value_type::first);
+    if (known != variables.end()) {
+      out += known->second;
+    } else if (dash != std::string::npos) {
+      out += inside.substr(dash + 1);
+    } else {
+      out += text.substr(at, close + 1 - at);
+    }
+    at = close + 1;
+  }
+  return out;
+}
 
-/// A list of { name, value }, of "NAME=value", or a table.
-Variables environment_of(const Value& container) {
-  Variables variables;
+/// "a b" is words, [a, b] are words.
+void append_words(const Value* value, const DeploymentText& text, const LaunchVariables& variables,
+                  LaunchCommand& words) {
+  if (value == nullptr) return;
+  if (value->is_array()) {
+    for (const Value& item : std::get<ValueArray>(value->data))
+      words.push_back({expanded(launch_value_text(item), variables), item.position});
+    return;
+  }
+  const std::string line = expanded(launch_value_text(*value), variables);
+  for (const LaunchCommand& command : read_launch_script(line, text.source).commands) {
+    for (const LaunchWord& word : command) words.push_back({word.text, value->position});
+  }
+}
+
+}  // namespace
+
+/// Lists of { name, value } or of "NAME=value", or tables.
+LaunchVariables environment_of(const Value& container) {
+  LaunchVariables variables;
   for (const char* key : {"env", "envs", "environment"}) {
     const Value* list = container.find(key);
     if (list == nullptr) continue;
@@ -38,52 +82,6 @@ Variables environment_of(const Value& container) {
   }
   return variables;
 }
-
-/// $(NAME), ${NAME}, ${NAME:-default} with what the manifest itself sets.
-std::string expanded(const std::string& text, const Variables& variables) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool begins =
-        text[at] == '$' && at + 1 < text.size() && (text[at + 1] == '(' || text[at + 1] == '{');
-    const std::size_t close =
-        begins ? text.find(text[at + 1] == '(' ? ')' : '}', at) : std::string::npos;
-    if (close == std::string::npos) {
-      out += text[at++];
-      continue;
-    }
-    const std::string inside = text.substr(at + 2, close - at - 2);
-    const auto dash = inside.find('-');
-    std::string name = inside.substr(0, dash);
-    if (name.ends_with(':')) name.pop_back();
-    const auto known = std::ranges::find(variables, name, &Variables::value_type::first);
-    if (known != variables.end()) {
-      out += known->second;
-    } else if (dash != std::string::npos) {
-      out += inside.substr(dash + 1);
-    } else {
-      out += text.substr(at, close + 1 - at);
-    }
-    at = close + 1;
-  }
-  return out;
-}
-
-/// "a b" is words, [a, b] are words.
-void append_words(const Value* value, const DeploymentText& text, const Variables& variables,
-                  LaunchCommand& words) {
-  if (value == nullptr) return;
-  if (value->is_array()) {
-    for (const Value& item : std::get<ValueArray>(value->data))
-      words.push_back({expanded(launch_value_text(item), variables), item.position});
-    return;
-  }
-  const std::string line = expanded(launch_value_text(*value), variables);
-  for (const LaunchCommand& command : read_launch_script(line, text.source).commands) {
-    for (const LaunchWord& word : command) words.push_back({word.text, value->position});
-  }
-}
-
-}  // namespace
 
 const Value* find_within(const Value& value, std::initializer_list<std::string_view> path) {
   const Value* at = &value;
@@ -117,9 +115,14 @@ Value text_list(const std::vector<std::string>& items) {
 }
 
 std::optional<LaunchedServer> read_container(const Value& container, const DeploymentText& text,
-                                             const std::vector<std::string>& before) {
+                                             const std::vector<std::string>& before,
+                                             const LaunchVariables& outer) {
   if (!container.is_object()) return std::nullopt;
-  const Variables variables = environment_of(container);
+  LaunchVariables variables = environment_of(container);
+  std::ranges::copy_if(outer, std::back_inserter(variables), [&](const auto& variable) {
+    return std::ranges::find(variables, variable.first, &LaunchVariables::value_type::first) ==
+           variables.end();
+  });
   LaunchSurroundings surroundings;
   surroundings.file = text.file;
   const std::string image = expanded(text_within(container, {"image"}), variables);
@@ -129,11 +132,11 @@ std::optional<LaunchedServer> read_container(const Value& container, const Deplo
   append_words(container.find("command"), text, variables, words);
   append_words(container.find("args"), text, variables, words);
   surroundings.image = image;
+  surroundings.environment = variables;
   std::optional<LaunchedServer> server = read_launch_line(words, surroundings);
   if (!server) return std::nullopt;
   if (server->version.empty()) server->version = version_of_image(image);
   server->position = container.position;
-  server->environment.insert(server->environment.end(), variables.begin(), variables.end());
   return server;
 }
 

@@ -6,13 +6,18 @@
 #include <optional>
 
 #include "sim/deployments/deployment_format.hpp"
+#include "sim/deployments/launch_words.hpp"
 
 namespace foretoken {
 
+/// The environment of a container, or of what it stands in.
+LaunchVariables environment_of(const Value& container);
+
 /// The engine that a container starts, or nullopt. `before`: words that the platform puts before
-/// its own.
+/// its own; `outer`: variables from around it.
 std::optional<LaunchedServer> read_container(const Value& container, const DeploymentText& text,
-                                             const std::vector<std::string>& before = {});
+                                             const std::vector<std::string>& before = {},
+                                             const LaunchVariables& outer = {});
 
 /// "vllm/vllm-openai:v0.19.0"
 std::string exported_image(const LaunchedServer& server);

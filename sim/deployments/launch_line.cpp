@@ -5,8 +5,8 @@
 
 #include "models/model_name.hpp"
 #include "sim/base/json.hpp"
-#include "sim/base/yaml.hpp"
 #include "sim/deployments/launcher.hpp"
+#include "sim/deployments/options_file.hpp"
 
 namespace foretoken {
 namespace {
@@ -167,63 +167,22 @@ class Arguments {
   std::size_t at_ = 0;
 };
 
-/// Keys of an options file that are flags; what has no name of its own there is one itself.
-void take_options(const Launcher& launcher, const Value& table, const std::string& path,
-                  std::vector<LaunchFlag>& out) {
-  for (const auto& [key, value] : std::get<ValueObject>(table.data)) {
-    const std::string here = path.empty() ? key : path + "." + key;
-    const std::string flag = second_of(launcher.options, here);
-    const bool is_above = std::ranges::any_of(
-        launcher.options, [&](const auto& pair) { return pair.first.starts_with(here + "."); });
-    if (flag.empty() && is_above && value.is_object()) {
-      take_options(launcher, value, here, out);
-    } else {
-      out.push_back({flag.empty() ? launcher.canonical(path.empty() ? key : here) : flag, value});
-    }
+/// NAME=value words before the engine's arguments: `env NAME=value`, `docker run -e NAME=value`.
+void take_environment(const LaunchCommand& words, std::size_t arguments, LaunchedServer& server) {
+  for (std::size_t i = 0; i < arguments; ++i) {
+    const std::string& word = words[i].text;
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || word.starts_with('-')) continue;
+    server.environment.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
 }
 
-void read_options_file(const Launcher& launcher, const LaunchSurroundings& surroundings,
-                       LaunchedServer& server) {
-  std::vector<std::string> names = launcher.also_options;
-  names.push_back(launcher.options_flag);
-  for (const std::string& name : names) {
-    const Value* path = server.find(name);
-    if (path == nullptr || !path->is_string()) continue;
-    const std::string file = std::get<std::string>(path->data);
-    const SourcePosition position = path->position;
-    const std::optional<std::string> text =
-        surroundings.file ? surroundings.file(file) : std::nullopt;
-    if (!text) {
-      throw ConfigError(
-          position,
-          fmt::format(
-              "--{} names {}, which cannot be read; without it the server's settings are unknown",
-              name, file));
-    }
-    std::vector<LaunchFlag> flags;
-    for (const Value& document : parse_yaml(*text, file)) {
-      if (!document.is_object())
-        throw ConfigError(document.position, "the engine's options must be keys with values");
-      take_options(launcher, document, "", flags);
-    }
-    std::erase_if(server.flags, [&](const LaunchFlag& flag) { return flag.name == name; });
-    for (LaunchFlag& flag : flags) {
-      if (flag.name == launcher.model_flag && flag.value.is_string()) {
-        if (server.model.empty()) server.model = std::get<std::string>(flag.value.data);
-      } else if (launcher.options_win || server.find(flag.name) == nullptr) {
-        server.set(flag.name, std::move(flag.value));
-      }
-    }
-  }
-}
-
-/// NAME=value words before a command.
-void take_environment(const LaunchCommand& words, LaunchedServer& server) {
-  for (const LaunchWord& word : words) {
-    const auto equals = word.text.find('=');
-    if (equals == std::string::npos || word.text.starts_with('-')) return;
-    server.environment.emplace_back(word.text.substr(0, equals), word.text.substr(equals + 1));
+/// Variables that are another spelling of a flag, which comes before them.
+void take_variables(const Launcher& launcher, LaunchedServer& server) {
+  for (const auto& [name, value] : server.environment) {
+    const std::string flag = second_of(launcher.variables, name);
+    if (flag.empty() || server.find(flag) != nullptr) continue;
+    server.flags.push_back({flag, typed({value, server.position}), name});
   }
 }
 
@@ -269,9 +228,12 @@ std::optional<LaunchedServer> read_launch_line(const LaunchCommand& words,
   for (const LaunchWord& word : words) {
     if (word.text.find(' ') == std::string::npos || word.text.starts_with('{')) continue;
     const LaunchScript script = read_launch_script(word.text, word.position.file);
-    for (const LaunchCommand& inner : script.commands) {
+    for (std::size_t i = 0; i < script.commands.size(); ++i) {
+      const LaunchCommand& inner = script.commands[i];
       if (find_beginning(inner, "").launcher == nullptr) continue;
       LaunchSurroundings within;
+      within.environment = surroundings.environment;
+      std::ranges::copy(script.environments[i], std::back_inserter(within.environment));
       within.file = [&](const std::string& path) -> std::optional<std::string> {
         if (const std::string* text = script.file(path)) return *text;
         return surroundings.file ? surroundings.file(path) : std::nullopt;
@@ -289,9 +251,11 @@ std::optional<LaunchedServer> read_launch_line(const LaunchCommand& words,
   if (!words.empty()) server.position = words.front().position;
   const std::string image = found.image.empty() ? image_within(words) : found.image;
   server.version = version_of_image(image);
-  take_environment(words, server);
+  server.environment = surroundings.environment;
+  take_environment(words, found.arguments, server);
   Arguments(*found.launcher, server).read(words, found.arguments);
   read_options_file(*found.launcher, surroundings, server);
+  take_variables(*found.launcher, server);
   return server;
 }
 

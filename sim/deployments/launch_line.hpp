@@ -18,6 +18,7 @@ struct LaunchSurroundings {
   std::string image;  // the words are its arguments; "" = they are a command
   /// The text of a file that a flag names, or nullopt.
   std::function<std::optional<std::string>(const std::string& path)> file;
+  LaunchVariables environment;
 };
 
 /// nullopt where the words launch no engine that is known. Throws ConfigError for flags that cannot

@@ -36,7 +36,7 @@ std::vector<std::string> launch_program(const LaunchedServer& server) {
 std::string launch_options(const LaunchedServer& server) {
   const Launcher& launcher = launcher_called(server.launcher, server.position);
   Value root;
-  for (const auto& [name, value] : server.flags) {
+  for (const auto& [name, value, variable] : server.flags) {
     const std::string path = path_in_options(launcher, name);
     if (path.empty()) continue;
     const auto point = path.find('.');
@@ -58,7 +58,7 @@ std::vector<std::string> launch_arguments(const LaunchedServer& server, bool has
   std::vector<std::string> words;
   if (has_model) words = {launcher.spelt(launcher.model_flag), server.model};
   bool has_options = false;
-  for (const auto& [name, value] : server.flags) {
+  for (const auto& [name, value, variable] : server.flags) {
     if (!path_in_options(launcher, name).empty()) {
       has_options = true;
       continue;

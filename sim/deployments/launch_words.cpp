@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 namespace foretoken {
 namespace {
@@ -72,8 +73,7 @@ class ScriptReader {
       throw ConfigError(word.position,
                         fmt::format("more than {} words: this is not a launch script", words_max));
     }
-    if (command_.empty() && set_variable(word.text)) return;
-    if (command_.empty() && word.text == "export") return;
+    if (command_.empty() && (set_variable(word.text) || exports(word.text))) return;
     command_.push_back(std::move(word));
   }
 
@@ -178,7 +178,28 @@ class ScriptReader {
     const std::string name = word.substr(0, equals);
     std::erase_if(variables_, [&](const Variable& variable) { return variable.first == name; });
     variables_.emplace_back(name, word.substr(equals + 1));
+    assigned_.push_back(name);
     return true;
+  }
+
+  /// `export`, and a name after it.
+  bool exports(const std::string& word) {
+    if (is_export_) assigned_.push_back(word);
+    const bool was_export = is_export_;
+    is_export_ = is_export_ || word == "export";
+    return was_export || is_export_;
+  }
+
+  [[nodiscard]] LaunchVariables environment() const {
+    LaunchVariables environment;
+    for (const Variable& variable : variables_) {
+      for (const auto& names : {std::cref(exported_), std::cref(assigned_)}) {
+        if (std::ranges::find(names.get(), variable.first) == names.get().end()) continue;
+        environment.push_back(variable);
+        break;
+      }
+    }
+    return environment;
   }
 
   void read_document_mark() {
@@ -215,7 +236,13 @@ class ScriptReader {
     ended_target_ = std::move(target_);
     target_.clear();
     is_target_ = false;
-    if (!command_.empty()) script_.commands.push_back(std::move(command_));
+    if (is_export_) std::ranges::copy(assigned_, std::back_inserter(exported_));
+    if (!command_.empty()) {
+      script_.environments.push_back(environment());
+      script_.commands.push_back(std::move(command_));
+    }
+    is_export_ = false;
+    assigned_.clear();
     command_.clear();
   }
 
@@ -227,6 +254,8 @@ class ScriptReader {
   LaunchScript script_;
   LaunchCommand command_;
   std::vector<Variable> variables_;
+  std::vector<std::string> exported_, assigned_;     // names; the latter by the current command
+  bool is_export_ = false;                           // what is assigned is for all that follow
   std::vector<std::pair<std::string, bool>> marks_;  // of here-documents, and whether tabs go
   bool is_target_ = false;                           // the next word is a redirection's
   std::string target_, ended_target_;

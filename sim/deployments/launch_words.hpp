@@ -17,9 +17,12 @@ struct LaunchWord {
   SourcePosition position;
 };
 using LaunchCommand = std::vector<LaunchWord>;
+/// Names and values.
+using LaunchVariables = std::vector<std::pair<std::string, std::string>>;
 
 struct LaunchScript {
-  std::vector<LaunchCommand> commands;                     // as ; & | and line ends part them
+  std::vector<LaunchCommand> commands;        // as ; & | and line ends part them
+  std::vector<LaunchVariables> environments;  // of each command: exported before it, or its own
   std::vector<std::pair<std::string, std::string>> files;  // written by here-documents
 
   [[nodiscard]] const std::string* file(std::string_view name) const;

@@ -17,6 +17,7 @@ namespace foretoken {
 struct LaunchFlag {
   std::string name;
   Value value;
+  std::string variable = {};  // of the environment that it was given as; "" = it was a flag
 };
 
 /// One kind of server: equal processes, each with `gpus` GPUs.

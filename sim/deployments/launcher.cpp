@@ -110,6 +110,8 @@ Launcher read_launcher(const EmbeddedFile& embedded) {
   file.require("lists", launcher.lists);
   launcher.options = read_pairs(file, "options");
   launcher.aliases = read_pairs(file, "aliases");
+  file.require("variable_prefixes", launcher.variable_prefixes);
+  launcher.variables = read_pairs(file, "variables");
   launcher.matters = read_pairs(file, "matters");
   launcher.quantizations = read_pairs(file, "quantization");
   launcher.kv_dtypes = read_pairs(file, "kv_dtype");

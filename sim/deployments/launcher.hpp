@@ -68,12 +68,14 @@ struct Launcher {
   char separator = '-';      // between the words of a flag
   std::string options_flag;  // names a YAML file with flags; exported there, where not empty
   std::vector<std::string> also_options;
-  bool options_win = false;           // over flags
-  NamePairs options;                  // path in that file, flag
-  NamePairs aliases;                  // other names of a flag
-  NamePairs matters;                  // flags that are not modelled, and what they change
-  std::vector<std::string> switches;  // flags without a value
-  std::vector<std::string> lists;     // flags with several
+  bool options_win = false;  // over flags
+  NamePairs options;         // path in that file, flag
+  NamePairs aliases;         // other names of a flag
+  NamePairs variables;       // of the environment, and the flags that they stand for
+  std::vector<std::string> variable_prefixes;  // of those that are for the engine
+  NamePairs matters;                           // flags that are not modelled, and what they change
+  std::vector<std::string> switches;           // flags without a value
+  std::vector<std::string> lists;              // flags with several
   LayoutFlags layout;
   SpeculativeFlags speculative;
   AdapterFlags adapters;

@@ -34,6 +34,7 @@ class TableFiller {
     for (const LaunchFlag& flag : server_.flags) {
       if (std::ranges::find(done_, flag.name) == done_.end()) fill_flag(flag);
     }
+    tell_environment();
     return std::move(out_);
   }
 
@@ -46,9 +47,27 @@ class TableFiller {
     const Value* value = server_.find(flag);
     const bool* is_switch = value == nullptr ? nullptr : std::get_if<bool>(&value->data);
     const bool shows = value != nullptr && (is_switch == nullptr || !*is_switch);
-    out_.flags.push_back({server_.name, launcher_.spelt(flag),
-                          shows ? launch_value_text(*value) : "", fate, std::move(meaning)});
+    out_.flags.push_back({server_.name, spelt(flag), shows ? launch_value_text(*value) : "", fate,
+                          std::move(meaning)});
     done_.push_back(flag);
+  }
+
+  [[nodiscard]] std::string spelt(const std::string& flag) const {
+    const auto given = std::ranges::find(server_.flags, flag, &LaunchFlag::name);
+    return given == server_.flags.end() || given->variable.empty() ? launcher_.spelt(flag)
+                                                                   : given->variable;
+  }
+
+  /// Variables that are for the engine, but for those that are flags. Values may be secrets.
+  void tell_environment() {
+    for (const auto& [name, value] : server_.environment) {
+      const bool is_for_engine =
+          std::ranges::any_of(launcher_.variable_prefixes,
+                              [&](const std::string& prefix) { return name.starts_with(prefix); });
+      if (!is_for_engine || !second_of(launcher_.variables, name).empty()) continue;
+      out_.flags.push_back({server_.name, name, "", FlagFate::not_modelled,
+                            "a variable whose effect is not modelled"});
+    }
   }
 
   void tell_set(const std::string& flag, const std::string& table, const std::string& key,

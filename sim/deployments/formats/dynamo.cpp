@@ -24,7 +24,10 @@ class DynamoDeployment final : public DeploymentFormat {
       for (const auto& [name, service] : std::get<ValueObject>(services->data)) {
         const Value* container = find_within(service, {"extraPodSpec", "mainContainer"});
         std::optional<LaunchedServer> server;
-        if (container != nullptr) server = read_container(*container, text);
+        LaunchVariables outer = environment_of(service);
+        std::ranges::copy(environment_of(*find_within(document, {"spec"})),
+                          std::back_inserter(outer));
+        if (container != nullptr) server = read_container(*container, text, {}, outer);
         if (!server) {
           deployment.notes.push_back(fmt::format("service {} runs no engine and is skipped", name));
           continue;

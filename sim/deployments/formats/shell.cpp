@@ -40,8 +40,9 @@ class ShellDeployment final : public DeploymentFormat {
       return text.file ? text.file(path) : std::nullopt;
     };
     LaunchedDeployment deployment;
-    for (const LaunchCommand& command : script.commands) {
-      std::optional<LaunchedServer> server = read_launch_line(command, surroundings);
+    for (std::size_t i = 0; i < script.commands.size(); ++i) {
+      surroundings.environment = script.environments[i];
+      std::optional<LaunchedServer> server = read_launch_line(script.commands[i], surroundings);
       if (!server) continue;
       const auto equal = std::ranges::find_if(deployment.servers, [&](const auto& other) {
         return compared(other) == compared(*server);
