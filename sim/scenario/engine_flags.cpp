@@ -99,14 +99,25 @@ bool has_own_scheduler(const Value& user, const std::vector<PresetSetting>& sett
   return std::get<std::string>(own->data) != std::get<std::string>(preset->value.data);
 }
 
-/// What the scenario says, or else the preset.
-bool caches_prefixes(const Value& user, const std::vector<PresetSetting>& settings) {
-  const std::string key = "prefix_caching";
+/// What the scenario says of a switch, or else the preset; on where neither does.
+bool is_on(const std::string& key, const Value& user, const std::vector<PresetSetting>& settings) {
   const Value* said = user.find(key);
   const auto preset = std::ranges::find(settings, key, &PresetSetting::key);
   if (said == nullptr && preset != settings.end()) said = &preset->value;
-  const bool* is_on = said != nullptr ? std::get_if<bool>(&said->data) : nullptr;
-  return is_on == nullptr || *is_on;
+  const bool* is_set = said != nullptr ? std::get_if<bool>(&said->data) : nullptr;
+  return is_set == nullptr || *is_set;
+}
+
+/// What the scenario's table, with the preset's settings beneath it, adds to the place.
+PresetPlace place_of(const EngineTable& given, const EnginePreset& preset, PresetPlace place) {
+  place.speculates = given.table.find("speculative") != nullptr;
+  const std::vector<PresetSetting> settings = preset.settings(place);
+  place.caches_prefixes = is_on("prefix_caching", given.table, settings);
+  place.chunks_prompts = is_on("chunked_prefill", given.table, settings);
+  const Value* context = given.table.find("context_max");
+  const auto* tokens = context == nullptr ? nullptr : std::get_if<std::int64_t>(&context->data);
+  if (tokens != nullptr && *tokens > 0) place.context = *tokens;
+  return place;
 }
 
 }  // namespace
@@ -123,9 +134,7 @@ EngineTable translate_engine_table(const Value& user, const EnginePreset* preset
     if (flag.is_key()) out.flags.push_back(flag.name);
   }
   if (preset == nullptr) return out;
-  place.speculates = out.table.find("speculative") != nullptr;
-  place.caches_prefixes = caches_prefixes(out.table, preset->settings(place));
-  const std::vector<PresetSetting> settings = preset->settings(place);
+  const std::vector<PresetSetting> settings = preset->settings(place_of(out, *preset, place));
   const bool is_other_scheduler = has_own_scheduler(out.table, settings);
   for (const PresetSetting& setting : settings) {
     if (out.table.find(setting.key) != nullptr) continue;

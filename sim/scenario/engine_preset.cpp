@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 
 #include "kernels/communication/engine_all_reduce.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -152,8 +153,12 @@ std::vector<PresetSetting> EnginePreset::settings(const PresetPlace& place) cons
       }
     }
   }
-  for (PresetSetting& setting : chosen)
+  for (PresetSetting& setting : chosen) {
     setting.value = setting.share.of(setting.value, place.layout.data_parallel_attention);
+    auto* tokens = std::get_if<std::int64_t>(&setting.value.data);
+    if (setting.holds_prompts && !place.chunks_prompts && tokens != nullptr)
+      *tokens = std::max(*tokens, place.context);
+  }
   return chosen;
 }
 

@@ -39,6 +39,7 @@ struct PresetSetting {
   /// An option of the preset's own scheduler: it has no meaning where a scenario names another.
   bool is_scheduler_option = false;
   AttentionShare share = {};
+  bool holds_prompts = false;  // raised to the context where prompts are not cut into chunks
 };
 
 /// What the conditions of a preset's settings ask for.
@@ -48,6 +49,8 @@ struct PresetPlace {
   bool speculates = false;      // tokens are drafted and verified
   bool has_states = false;      // some of the model's layers are recurrences
   bool caches_prefixes = true;  // of prompts
+  bool chunks_prompts = true;
+  std::int64_t context = 0;  // tokens of a request at most
 };
 
 /// Settings and where they hold: every condition that is given has to be met.

@@ -45,6 +45,7 @@ void read_settings(TableReader& file, const std::string& name, bool is_scheduler
     }
     reader.require("source", setting.source);
     setting.share = read_share(reader);
+    reader.read("holds_prompts", setting.holds_prompts);
     reader.finish();
     out.push_back(std::move(setting));
   }

@@ -261,17 +261,6 @@ void keep_over_preset(const Scenario& scenario, Value& engine) {
 
 }  // namespace
 
-PresetPlace preset_place(const Scenario& scenario) {
-  return {scenario.cluster.gpu, scenario.deployment.layout, scenario.engine.speculative.has_value(),
-          std::ranges::any_of(scenario.model.kinds,
-                              [](const LayerKind& kind) { return kind.state.has_value(); }),
-          scenario.engine.prefix_caching};
-}
-
-EnginePreset preset_of(const Scenario& scenario) {
-  return load_engine_preset(scenario.engine.preset, {}).of_version(scenario.engine.version, {});
-}
-
 Value resolved_engine_table(const Scenario& scenario) {
   Value engine;
   preset_keys().write(scenario.engine, engine);

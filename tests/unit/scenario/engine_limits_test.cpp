@@ -1,4 +1,4 @@
-// Limits that presets work out by attention ranks.
+// Limits that presets work out: by attention ranks, by contexts.
 #include <gtest/gtest.h>
 
 #include "sim/base/toml.hpp"
@@ -15,6 +15,22 @@ Scenario read(const std::string& model, const std::string& cluster, const std::s
                      rest,
                  "s.toml"),
       {"."});
+}
+
+// A step of vLLM holds the longest prompt where none is cut into chunks, unless it is set.
+TEST(EngineLimits, VllmsStepHoldsAWholePrompt) {
+  const auto tokens = [](const std::string& engine) {
+    const Scenario scenario =
+        read("llama-3.1-8b", "l40s-1", "[engine]\npreset = \"vllm-v1\"\n" + engine);
+    const Scenario again = read_scenario(resolved_scenario(scenario), {"."});
+    EXPECT_EQ(again.engine.batch_tokens_max, scenario.engine.batch_tokens_max);
+    return scenario.engine.batch_tokens_max;
+  };
+  EXPECT_EQ(tokens(""), 2048);
+  EXPECT_EQ(tokens("chunked_prefill = false"), 131072) << "the model's context";
+  EXPECT_EQ(tokens("no_enable_chunked_prefill = true\nmax_model_len = 8192"), 8192);
+  EXPECT_EQ(tokens("chunked_prefill = false\ncontext_max = 1024"), 2048);
+  EXPECT_EQ(tokens("chunked_prefill = false\nmax_num_batched_tokens = 4096"), 4096);
 }
 
 // --enable-dp-attention: limits are the server's, and its classes go by all of its GPUs.
