@@ -297,7 +297,8 @@ class TableFiller {
     std::string problem;
     const std::optional<Value> here = known->value_here(flag.value, attention_ranks_, problem);
     if (!problem.empty()) fail(flag.value.position, launcher_.spelt(flag.name) + " " + problem);
-    if (!here) return tell(flag.name, FlagFate::no_effect, "off");
+    if (!here)
+      return tell(flag.name, FlagFate::no_effect, known->unset.empty() ? "off" : "the default");
     Value value = *here;
     value.position = flag.value.position;
     out_.engine.set(known->key, value);

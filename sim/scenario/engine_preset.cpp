@@ -26,6 +26,13 @@ Value in_our_spelling(const Value& value) {
 
 namespace {
 
+/// Of a text or a whole number.
+std::string text_of(const Value& value) {
+  const auto* count = std::get_if<std::int64_t>(&value.data);
+  if (count != nullptr) return std::to_string(*count);
+  return value.is_string() ? std::get<std::string>(value.data) : "";
+}
+
 Value scaled(const Value& value, double factor) {
   Value out = value;
   if (const auto* count = std::get_if<std::int64_t>(&value.data))
@@ -57,6 +64,7 @@ Value AttentionShare::whole_of(const Value& part, int ranks) const {
 std::optional<Value> EngineFlag::value_here(const Value& value, int attention_ranks,
                                             std::string& problem) const {
   Value here = in_our_spelling(value);
+  if (std::ranges::find(unset, text_of(here)) != unset.end()) return std::nullopt;
   if (is_negated || when_true) {
     const bool* is_set = std::get_if<bool>(&value.data);
     if (is_set == nullptr) {

@@ -78,6 +78,7 @@ struct EngineFlag {
   bool is_negated = false;                                       // true there is false here
   std::vector<std::pair<std::string, std::string>> values = {};  // there, here; empty = the same
   std::optional<Value> when_true = {};  // a switch: set, the key has this value; not set, nothing
+  std::vector<std::string> unset = {};  // values that leave the key to the engine
   std::string no_effect = {};           // why it has none
   AttentionShare share = {};
 

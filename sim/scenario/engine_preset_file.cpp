@@ -92,7 +92,8 @@ void read_groups(TableReader& file, EnginePreset& preset) {
 }
 
 /// { sets = "KEY", VALUE = "VALUE here", … }, of a switch { sets = "KEY", when_true = VALUE }, of
-/// the whole server's number { sets = "KEY", attention_divides = true }
+/// the whole server's number { sets = "KEY", attention_divides = true }, of a number that need not
+/// be one { sets = "KEY", unset = ["auto"] }
 void read_flag_values(const Value& table, Diagnostics& diagnostics, EngineFlag& flag) {
   TableReader reader(table, diagnostics, "flags." + flag.name);
   reader.require("sets", flag.key);
@@ -101,7 +102,7 @@ void read_flag_values(const Value& table, Diagnostics& diagnostics, EngineFlag& 
     return reader.finish();
   }
   flag.share = read_share(reader);
-  if (!flag.share.is_whole()) return reader.finish();
+  if (reader.read("unset", flag.unset) || !flag.share.is_whole()) return reader.finish();
   for (const auto& [there, value] : std::get<ValueObject>(table.data)) {
     std::string here;
     if (there != "sets" && reader.read(there, here)) flag.values.emplace_back(there, here);

@@ -26,6 +26,22 @@ TEST(Import, ASwitchBeforeTheModelTakesNoValue) {
   EXPECT_THAT(table(found, "deployment"), HasSubstr(R"("tensor_parallel":2)"));
 }
 
+TEST(Import, SwitchesOfVllmTakeNoModel) {
+  for (const char* name : {"--async-scheduling", "--language-model-only"}) {
+    const std::string line = fmt::format("vllm serve {} Qwen/Qwen3-8B", name);
+    EXPECT_EQ(table(imported(line), "model"), R"({"name":"qwen3-8b"})") << name;
+  }
+}
+
+TEST(Import, AContextThatVllmChoosesIsTheModels) {
+  for (const char* value : {"auto", "-1", "Auto"}) {
+    const LaunchedScenario found =
+        imported(std::string("vllm serve Qwen/Qwen3-8B --max-model-len ") + value);
+    EXPECT_EQ(table(found, "engine"), R"({"preset":"vllm-v1"})") << value;
+    EXPECT_EQ(fate_of(found, "--max-model-len"), FlagFate::no_effect);
+  }
+}
+
 TEST(Import, SizesAsPeopleWriteThem) {
   EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B --max-model-len 32k"), "engine"),
               HasSubstr("32000"));

@@ -31,6 +31,7 @@ TEST(EngineLimits, VllmsStepHoldsAWholePrompt) {
   EXPECT_EQ(tokens("no_enable_chunked_prefill = true\nmax_model_len = 8192"), 8192);
   EXPECT_EQ(tokens("chunked_prefill = false\ncontext_max = 1024"), 2048);
   EXPECT_EQ(tokens("chunked_prefill = false\nmax_num_batched_tokens = 4096"), 4096);
+  EXPECT_EQ(tokens("max_model_len = \"auto\""), 2048);
 }
 
 // --enable-dp-attention: limits are the server's, and its classes go by all of its GPUs.
