@@ -6,6 +6,7 @@
 #include "sim/base/file_text.hpp"
 #include "sim/base/json.hpp"
 #include "sim/deployments/deployment_format.hpp"
+#include "sim/deployments/launch_line.hpp"
 #include "sim/deployments/launcher.hpp"
 #include "sim/deployments/server_log.hpp"
 #include "sim/scenario/recorded_names.hpp"
@@ -114,6 +115,36 @@ void check_names(const LaunchedServer& server, const RecordedChoices& choices) {
   }
 }
 
+/// The built-in model that a name means, or the name; "" for an alias that no model was published
+/// under.
+std::string model_meant(const std::string& name, const SourcePosition& position) {
+  try {
+    return model_called(name, position);
+  } catch (const ConfigError&) {
+    return name.find('/') == std::string::npos ? "" : name;
+  }
+}
+
+/// Whether requests were sent to another model than the one that was served, as far as names tell.
+bool are_of_another_model(const LaunchedServer& server, const std::string& requested) {
+  if (requested.empty() || requested == server.model) return false;
+  if (const Value* served = server.find("served_model_name")) {
+    if (launch_value_text(*served).find(requested) != std::string::npos) return false;
+  }
+  const std::string theirs = model_meant(requested, server.position);
+  const std::string own = model_meant(server.model, server.position);
+  return !theirs.empty() && !own.empty() && theirs != own;
+}
+
+void note_other_model(const LaunchedServer& server, const RecordedChoices& choices,
+                      std::vector<std::string>& notes) {
+  if (!choices.model.empty() || !are_of_another_model(server, choices.model_otherwise)) return;
+  notes.push_back(
+      fmt::format("the requests are of {}, but {} is of {}, which they are compared "
+                  "with; choose with --model, if that is wrong",
+                  choices.model_otherwise, server.position.file, server.model));
+}
+
 /// What a launch file in `folder` launches; nullopt: none does.
 std::optional<LaunchedDeployment> launch_in(const std::vector<std::filesystem::path>& files) {
   for (const std::filesystem::path& file : files) {
@@ -153,6 +184,7 @@ RecordedServer recorded_server(KnownServer server, const RecordedChoices& choice
   deployment.servers.push_back(server.launched);
   RecordedServer recorded = recorded_server(
       launched_scenario(deployment, model, names_cluster ? choices.cluster : "not yet"));
+  note_other_model(server.launched, choices, recorded.notes);
   if (!names_cluster) {
     Value cluster;
     cluster.set("name", cluster_of(server.launched, *recorded.scenario.find("deployment")));
@@ -182,9 +214,12 @@ RecordedServer find_recorded_server(const std::filesystem::path& folder,
   for (const std::filesystem::path& file : files)
     if (auto known = read_server_log(file)) return recorded_server(*std::move(known), choices);
   if (auto launched = launch_in(files)) {
-    if (launched->servers.front().model.empty())
-      launched->servers.front().model = choices.model_otherwise;
-    return recorded_server(launched_scenario(*launched, choices.model, choices.cluster));
+    LaunchedServer& server = launched->servers.front();
+    if (server.model.empty()) server.model = choices.model_otherwise;
+    RecordedServer recorded =
+        recorded_server(launched_scenario(*launched, choices.model, choices.cluster));
+    note_other_model(server, choices, recorded.notes);
+    return recorded;
   }
   throw ConfigError({folder.string()},
                     "the folder does not say what served the requests: add meta.json, the server's "

@@ -27,7 +27,7 @@ struct RecordedServer {
 /// In place of what was written down; "" = as it says.
 struct RecordedChoices {
   std::string model, cluster;
-  std::string model_otherwise;  // where nothing else names one
+  std::string model_otherwise;  // as the requests' file calls it, where nothing else names one
 };
 
 /// What an engine is known to have been: its flags, and keys of [engine] that it settled itself.

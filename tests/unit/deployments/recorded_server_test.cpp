@@ -141,6 +141,24 @@ TEST(RecordedServer, ReadsALaunchLineBesideTheRequests) {
   EXPECT_EQ(table(recorded, "cluster"), "name = \"l40s-1\"\n");
 }
 
+TEST(RecordedServer, SaysThatTheRequestsAreOfAnotherModel) {
+  const auto notes = [](const std::string& requested, const std::string& model = "") {
+    const auto folder = folder_with(
+        "server.log", "non-default args: {'model': 'Qwen/Qwen3-8B', 'served_model_name': ['q']}\n");
+    return find_recorded_server(folder, {model, "h100-sxm-8", requested}).notes;
+  };
+  ASSERT_EQ(notes("meta-llama/Llama-3.1-8B").size(), 1U);
+  EXPECT_THAT(notes("meta-llama/Llama-3.1-8B")[0],
+              AllOf(HasSubstr("the requests are of meta-llama/Llama-3.1-8B, but "),
+                    HasSubstr("server.log is of Qwen/Qwen3-8B"), HasSubstr("--model")));
+  EXPECT_TRUE(notes("meta-llama/Llama-3.1-8B", "qwen3-8b").empty()) << "the user chose";
+  for (const char* same : {"Qwen/Qwen3-8B", "Qwen/Qwen3-8B-FP8", "qwen3-8b", "q", "an-alias", ""})
+    EXPECT_TRUE(notes(same).empty()) << same;
+  const auto folder = folder_with("launch.sh", "vllm serve Qwen/Qwen3-8B\n");
+  EXPECT_EQ(find_recorded_server(folder, {"", "h100-sxm-8", "openai/gpt-oss-20b"}).notes.size(),
+            1U);
+}
+
 TEST(RecordedServer, SaysWhatIsMissing) {
   try {
     (void)find_recorded_server(folder_with("notes.md", "nothing"), {});
