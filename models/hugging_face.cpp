@@ -75,7 +75,7 @@ Transformer import_hugging_face(const Value& file, const std::string& name,
   const Value& written = text_of(config, architecture);
   const bool is_nested = &written != &config;
   std::vector<std::string> filled;
-  const Value text = is_nested ? with_class_defaults(written, architecture.name, filled) : written;
+  const Value text = with_class_defaults(written, architecture.name, filled);
   Diagnostics diagnostics;
   TableReader table(text, diagnostics, "");
   Transformer model;
@@ -99,9 +99,14 @@ Transformer import_hugging_face(const Value& file, const std::string& name,
   }
   // A mistake above leaves nothing to go by.
   if (diagnostics.empty()) {
-    const Value* block = file.find("quantization_config");
-    if (block == nullptr) block = find_outside(config, text, "quantization_config");
-    read_quantisation(block != nullptr ? block : quantisation, diagnostics, model);
+    // The second is compressed-tensors' older name.
+    const Value* block = nullptr;
+    for (const std::string_view key : {"quantization_config", "compression_config"}) {
+      if (block == nullptr) block = file.find(key);
+      if (block == nullptr) block = find_outside(config, text, key);
+    }
+    read_quantisation(block != nullptr ? block : quantisation, architecture.name, diagnostics,
+                      model);
   }
   read_expert_format(table, model);
   // A reader that stopped at a mistake did not ask for what it would have understood.

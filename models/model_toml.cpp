@@ -268,6 +268,7 @@ Transformer read_model(const Value& root) {
   DType released = DType::bf16;
   if (table.read("dtype", released)) model.released = WeightFormats(released);
   read_format(table, "attention_dtype", &WeightFormats::attention, model);
+  if (DType kv = DType::fp8; table.read("kv_dtype", kv)) model.kv_released = kv;
   read_kinds(table, model);
   if (const Value* moe = table.find_table("moe")) model.moe = read_moe(*moe, model, diagnostics);
   check_dense_width(table, model);
@@ -316,6 +317,7 @@ std::string model_toml(const Transformer& model) {
   set_if(table, "hyper_streams", std::int64_t{model.hyper_streams});
   if (model.released) table.set("dtype", std::string(enum_name(model.released->linear)));
   set_format(table, "attention_dtype", &WeightFormats::attention, model.released);
+  if (model.kv_released) table.set("kv_dtype", std::string(enum_name(*model.kv_released)));
   if (!model.window_pattern.empty()) {
     table.set("window_pattern",
               ValueArray(model.window_pattern.begin(), model.window_pattern.end()));

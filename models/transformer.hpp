@@ -137,6 +137,8 @@ struct Transformer {
   std::vector<std::string> left_out;
   /// Formats in which the weights were published, where that is not bf16 throughout.
   std::optional<WeightFormats> released;
+  /// Format that the checkpoint has scales for to keep its KV cache in, which engines then do.
+  std::optional<DType> kv_released;
   /// Published number of parameters, for `model show` and the test; 0 = not known.
   std::int64_t parameters_published = 0;
   int mtp_layers = 0;  // multi-token prediction modules released with it; not among `layers`

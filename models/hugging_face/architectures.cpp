@@ -18,7 +18,7 @@ constexpr auto known = std::to_array<Architecture>({
     {"Llama4ForConditionalGeneration", read_llama4},
     {"Llama4ForCausalLM", read_llama4},
     {"DeciLMForCausalLM", read_decilm},
-    {"SmolLM3ForCausalLM", read_llama},
+    {"SmolLM3ForCausalLM", read_smollm3},
     {"CwmForCausalLM", read_cwm},
     {"MiniCPMForCausalLM", read_minicpm},
     {"InternLM2ForCausalLM", read_internlm},

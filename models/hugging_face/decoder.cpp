@@ -3,6 +3,7 @@
 #include "models/hugging_face/decoder.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "models/model_fields.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -12,6 +13,10 @@ namespace {
 
 /// transformers' default of max_window_layers in Qwen2Config, Qwen3Config and Qwen3MoeConfig.
 constexpr int qwen_full_layers = 28;
+
+/// The second is what Gemma3TextConfig writes.
+constexpr auto period_keys =
+    std::to_array<std::string_view>({"sliding_window_pattern", "_sliding_window_pattern"});
 
 void read_latent_attention(TableReader& table, Transformer& model) {
   MlaConfig mla;
@@ -46,7 +51,7 @@ void read_grouped_attention(TableReader& table, Transformer& model) {
 }
 
 void read_window_period(TableReader& table, int period, std::int64_t window, Transformer& model) {
-  read_within(table, "sliding_window_pattern", period, 1, layers_limit);
+  for (const std::string_view key : period_keys) read_within(table, key, period, 1, layers_limit);
   model.window_pattern.assign(static_cast<std::size_t>(period - 1), window);
   model.window_pattern.push_back(0);
 }
@@ -108,6 +113,9 @@ void read_windows(ConfigReader& config, const DecoderTraits& traits) {
   Transformer& model = config.model;
   for (const char* key : {"max_window_layers", "sliding_window", "use_sliding_window"}) {
     table.find(key);  // said even where nothing follows from it
+  }
+  if (traits.window == WindowUse::by_pattern) {
+    for (const std::string_view key : period_keys) table.find(key);
   }
   const auto types = read_layer_types(config, {"full_attention", "sliding_attention"});
   const bool is_windowed =

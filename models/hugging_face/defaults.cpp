@@ -1,5 +1,6 @@
-// Source: transformers 5, the configuration files of gemma3, gemma4, llama4, mistral, qwen2 (of
-// qwen2_audio), voxtral, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, qwen3_5, qwen3_5_moe and glm4v_moe.
+// Source: transformers 5, the configuration files of gemma3, gemma4, llama4, mistral, mixtral,
+// qwen2 (of qwen2_audio), voxtral, qwen2_5_vl, qwen3, qwen3_vl, qwen3_vl_moe, qwen3_5, qwen3_5_moe,
+// glm4v_moe, gpt_oss and deepseek_v3.
 #include "models/hugging_face/defaults.hpp"
 
 #include <fmt/format.h>
@@ -119,6 +120,12 @@ constexpr auto glm4v_moe = std::to_array<Field>({{"vocab_size", 151424},
                                                  {"n_routed_experts", 128},
                                                  {"first_k_dense_replace", 1}});
 
+// Of models that stand alone, whose files give the sizes: what those leave out without ruin.
+constexpr auto eight_kv_heads = std::to_array<Field>({{"num_key_value_heads", 8}});
+constexpr auto qwen3_class = std::to_array<Field>({{"head_dim", 128}});
+constexpr auto gpt_oss_class = std::to_array<Field>({{"head_dim", 64}, {"num_key_value_heads", 8}});
+constexpr auto deepseek_v3_class = std::to_array<Field>({{"first_k_dense_replace", 3}});
+
 struct ClassDefaults {
   std::string_view architecture;
   std::span<const Field> fields;
@@ -134,7 +141,12 @@ constexpr auto classes =
                                   {"Qwen3VLMoeForConditionalGeneration", qwen3_vl_moe},
                                   {"Qwen3_5ForConditionalGeneration", qwen3_5},
                                   {"Qwen3_5MoeForConditionalGeneration", qwen3_5_moe},
-                                  {"Glm4vMoeForConditionalGeneration", glm4v_moe}});
+                                  {"Glm4vMoeForConditionalGeneration", glm4v_moe},
+                                  {"MistralForCausalLM", eight_kv_heads},
+                                  {"MixtralForCausalLM", eight_kv_heads},
+                                  {"Qwen3ForCausalLM", qwen3_class},
+                                  {"GptOssForCausalLM", gpt_oss_class},
+                                  {"DeepseekV3ForCausalLM", deepseek_v3_class}});
 
 }  // namespace
 

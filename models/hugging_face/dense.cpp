@@ -42,7 +42,7 @@ void read_seed_oss(ConfigReader& config) {
 }
 
 void read_ernie(ConfigReader& config) {
-  read_decoder(config, {});
+  read_decoder(config, {.tied_embeddings = true});
   refuse_bias(config.table, "use_bias");
 }
 

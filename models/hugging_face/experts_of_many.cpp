@@ -109,7 +109,8 @@ void read_minimax_m2(ConfigReader& config) {
 void read_ernie_moe(ConfigReader& config) {
   TableReader& table = config.table;
   Transformer& model = config.model;
-  const DecoderTraits traits = {.experts_key = "moe_num_experts",
+  const DecoderTraits traits = {.tied_embeddings = true,
+                                .experts_key = "moe_num_experts",
                                 .topk_key = "moe_k",
                                 .expert_width_key = "moe_intermediate_size",
                                 .router_bias = true};
@@ -126,9 +127,9 @@ void read_ernie_moe(ConfigReader& config) {
     model.moe->shared_intermediate = shared * model.moe->intermediate;
     read_within(table, "moe_layer_start_index", model.moe->dense_layers, 0, layers_limit);
     read_within(table, "moe_layer_interval", model.moe->step, 1, layers_limit);
-    int last = model.layers - 1;
-    read_within(table, "moe_layer_end_index", last, 0, layers_limit);
-    table.expect("moe_layer_end_index", last == model.layers - 1,
+    int last = -1;  // of all
+    read_within(table, "moe_layer_end_index", last, -1, layers_limit);
+    table.expect("moe_layer_end_index", last == -1 || last == model.layers - 1,
                  "leaves dense layers after the last with experts");
     if (model.moe->dense_layers >= model.layers) model.moe.reset();
   }

@@ -8,6 +8,7 @@ namespace foretoken {
 
 // llama.cpp
 void read_llama(ConfigReader& config);
+void read_smollm3(ConfigReader& config);
 void read_voxtral(ConfigReader& config);
 void read_mistral(ConfigReader& config);
 void read_mistral3(ConfigReader& config);

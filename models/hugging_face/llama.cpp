@@ -12,6 +12,12 @@ namespace foretoken {
 
 void read_llama(ConfigReader& config) { read_decoder(config, {}); }
 
+/// Layers without rotary embedding (no_rope_layers) cost the same.
+void read_smollm3(ConfigReader& config) {
+  read_decoder(config, {.tied_embeddings = true});
+  pass_over(config.table, {"no_rope_layers", "no_rope_layer_interval"});
+}
+
 void read_voxtral(ConfigReader& config) {
   read_llama(config);
   read_audio_tower(config, "voxtral");

@@ -9,6 +9,7 @@ namespace foretoken {
 /// Sets model.released from `block`, the quantization_config of the file or of its text_config (or
 /// nullptr). A method, a bit width or an override that is not understood is a mistake that names
 /// it: weights in another format than the file's would be a wrong answer.
-void read_quantisation(const Value* block, Diagnostics& diagnostics, Transformer& model);
+void read_quantisation(const Value* block, std::string_view architecture, Diagnostics& diagnostics,
+                       Transformer& model);
 
 }  // namespace foretoken

@@ -33,6 +33,7 @@ class BlockReader {
       if (table_.read(key, names))
         block_.ignored.insert(block_.ignored.end(), names.begin(), names.end());
     }
+    read_kv_format();
     // ModelOpt's own file has no quant_method, and its fields one level down.
     if (method.empty() && table_.find("quant_algo") != nullptr) method = "modelopt";
     if (!read_method(method)) return std::nullopt;
@@ -44,6 +45,20 @@ class BlockReader {
     std::string_view name;
     bool (BlockReader::*read)();
   };
+
+  /// Of 8 bits in both ways to say it; engines keep others in that of the activations.
+  void read_kv_format() {
+    std::string algorithm;
+    if (table_.read("kv_cache_quant_algo", algorithm) && algorithm == "FP8") block_.kv = DType::fp8;
+    const Value* scheme = table_.find("kv_cache_scheme");
+    if (scheme == nullptr || !scheme->is_object()) return;
+    TableReader kv(*scheme, table_.diagnostics(), "kv_cache_scheme");
+    std::string type;
+    std::int64_t bits = 16;
+    kv.read("type", type);
+    kv.read("num_bits", bits);
+    if (bits == 8 && type == "float") block_.kv = DType::fp8;
+  }
 
   bool read_method(const std::string& method) {
     static constexpr auto methods =
@@ -103,6 +118,9 @@ class BlockReader {
     table_.read("w_bit", bits);
     table_.read("group_size", group);
     table_.read("q_group_size", group);
+    bool has_head = false;
+    table_.read("lm_head", has_head);
+    if (has_head && !add({"lm_head"}, weight_only_format(bits, group), "bits")) return false;
     if (const Value* listed = table_.find("modules_in_block_to_quantize");
         listed != nullptr && !is_empty(*listed)) {
       return add(names_in(*listed), weight_only_format(bits, group), "bits");

@@ -23,6 +23,7 @@ struct QuantisationRule {
 struct QuantisationBlock {
   std::vector<QuantisationRule> rules;
   std::vector<std::string> ignored;
+  std::optional<DType> kv;            // of the KV cache
   std::vector<std::string> left_out;  // where a format is counted as another one, a sentence each
 };
 

@@ -239,7 +239,9 @@ int show_model(const std::string& name, bool is_json) {
         fmt::format("{} in {}", readable(weight_bytes_per_rank(model, {}, 0, *model.released)),
                     formats_text(*model.released, model.moe ? &*model.moe : nullptr)));
   }
-  row("KV cache a token", readable(kv_bytes_per_token(model, DType::bf16)) + " in bf16");
+  const DType kv = model.kv_released.value_or(DType::bf16);
+  row("KV cache a token",
+      fmt::format("{} in {}", readable(kv_bytes_per_token(model, kv)), enum_name(kv)));
   if (const Bytes state = sequence_memory_per_rank(model, {}, 0, DType::bf16).state;
       state > Bytes(0.0)) {
     row("state a sequence", readable(state));

@@ -116,9 +116,13 @@ StepSubject subject_of_options(const StepOptions& options) {
   if (!options.expert_dtype.empty()) {
     execution.expert_dtype = parse_option<DType>(options.expert_dtype, "--expert-dtype");
   }
-  execution.kv_dtype = options.kv_dtype.empty()
-                           ? activation_dtype(execution.dtype)
-                           : parse_option<DType>(options.kv_dtype, "--kv-dtype");
+  execution.kv_dtype = activation_dtype(execution.dtype);
+  if (options.dtype.empty() && subject.model.kv_released) {
+    execution.kv_dtype = *subject.model.kv_released;
+  }
+  if (!options.kv_dtype.empty()) {
+    execution.kv_dtype = parse_option<DType>(options.kv_dtype, "--kv-dtype");
+  }
   execution.block_tokens = options.block_tokens;
   execution.expert_micro_batches = options.expert_micro_batches;
   execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");

@@ -83,11 +83,11 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
       diagnostics.add(root.position, fmt::format("the table [{}] is missing", required));
     }
   }
-  if (root.find("model") != nullptr) {
-    read_model_table(section("model"), options, scenario);
-  }
   if (root.find("cluster") != nullptr) {
     read_cluster_table(section("cluster"), options, scenario);
+  }
+  if (root.find("model") != nullptr) {
+    read_model_table(section("model"), options, scenario);  // asks what the GPU has
   }
   const Value* pools = file.find_table("pool");
   if (pools != nullptr) {

@@ -2,6 +2,7 @@
 
 #include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
+#include "workloads/kv_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -39,7 +40,7 @@ const Keys<ModelTable>& model_keys() {
        "Number format of shared experts' weights."},
       {"kv_dtype",
        &S::kv_dtype,
-       {.fallback = "that of the activations"},
+       {.fallback = "as the checkpoint has scales for it, else that of the activations"},
        "Number format of the KV cache. 8 bits hold twice the tokens of 16 and halve what a decode "
        "step reads of the cache."},
       {"expert_routing",
@@ -115,6 +116,14 @@ void set_formats(TableReader& table, const ModelTable& given, Scenario& scenario
   scenario.execution.set_formats(formats);
 }
 
+/// As published, unless the weights are to be in another format or the GPU has none like it.
+DType usual_kv_dtype(const ModelTable& given, const Scenario& scenario) {
+  const auto published = scenario.model.kv_released;
+  const bool is_kept =
+      published && !given.dtype && kv_format_problem(*published, scenario.cluster.gpu).empty();
+  return is_kept ? *published : activation_dtype(scenario.execution.dtype);
+}
+
 }  // namespace
 
 void read_model_table(TableReader table, const ScenarioOptions& options, Scenario& scenario) {
@@ -131,7 +140,7 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
                              scenario.model.name));
   }
   set_formats(table, given, scenario);
-  scenario.execution.kv_dtype = given.kv_dtype.value_or(activation_dtype(scenario.execution.dtype));
+  scenario.execution.kv_dtype = given.kv_dtype.value_or(usual_kv_dtype(given, scenario));
   scenario.kv_dtype_position = table.position("kv_dtype");
   if (given.expert_routing) {
     set_routing(table, *given.expert_routing, options, scenario);

@@ -80,6 +80,7 @@ TEST(ModelToml, WritesBackEveryMember) {
                         .expert_bias = true};
   model.attention_sinks = model.post_norms = true;
   model.released = WeightFormats(DType::fp8, DType::mxfp4);
+  model.kv_released = DType::fp8;
   EXPECT_EQ(read_model(parse_toml(model_toml(model), "toy.toml")), model);
 }
 

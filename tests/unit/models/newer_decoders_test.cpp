@@ -131,6 +131,51 @@ TEST(Cwm, LeavesTheFirstOfFourLayersFull) {
 }
 
 // The shared expert's width has a key of its own.
+// What save_pretrained leaves out is what the classes have, and what they write is read.
+TEST(ClassDefaults, StandForWhatFlatFilesLeaveOut) {
+  const auto without = [](std::string_view architecture, std::string_view more) {
+    return import_hugging_face(
+        parse_json(fmt::format(R"({{"architectures": ["{}"], "hidden_size": 2560,
+    "intermediate_size": 4096, "max_position_embeddings": 65536, "num_attention_heads": 32,
+    "num_hidden_layers": 4, "vocab_size": 1000{}}})",
+                               architecture, more),
+                   {"config.json"}),
+        "m");
+  };
+  constexpr auto experts = R"(, "num_local_experts": 8, "num_experts_per_tok": 2)";
+  EXPECT_EQ(without("Qwen3ForCausalLM", R"(, "num_key_value_heads": 8)").head_dim, 128);
+  EXPECT_EQ(without("MixtralForCausalLM", experts).kv_heads, 8);
+  EXPECT_EQ(without("GptOssForCausalLM", experts).head_dim, 64);
+  EXPECT_THAT(without("MistralForCausalLM", "").left_out,
+              ElementsAre("not in the file; transformers' defaults: num_key_value_heads = 8"));
+}
+
+TEST(ClassDefaults, SomeShareTheirEmbeddings) {
+  for (const char* architecture : {"SmolLM3ForCausalLM", "Ernie4_5ForCausalLM"}) {
+    EXPECT_TRUE(imported(architecture, "").tied_embeddings);
+    EXPECT_FALSE(imported(architecture, R"(, "tie_word_embeddings": false)").tied_embeddings);
+  }
+}
+
+TEST(ClassDefaults, WhatClassesWriteIsRead) {
+  EXPECT_EQ(windows(imported("SmolLM3ForCausalLM", R"(, "no_rope_layers": [1, 1, 1, 0],
+    "no_rope_layer_interval": 4)")),
+            std::vector<std::int64_t>(4, 0));
+  constexpr auto gemma = R"(, "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 512)";
+  EXPECT_THAT(windows(imported("Gemma3ForCausalLM",
+                               fmt::format(R"({}, "_sliding_window_pattern": 2)", gemma))),
+              ElementsAre(512, 0, 512, 0));
+  EXPECT_THAT(windows(imported("Gemma3ForCausalLM",
+                               fmt::format(R"({}, "_sliding_window_pattern": 6, "layer_types":
+    ["full_attention", "sliding_attention", "sliding_attention", "sliding_attention"])",
+                                           gemma))),
+              ElementsAre(0, 512, 512, 512));
+  const Transformer ernie = imported("Ernie4_5_MoeForCausalLM", R"(, "moe_num_experts": 8,
+    "moe_k": 2, "moe_intermediate_size": 512, "moe_layer_start_index": 1,
+    "moe_layer_end_index": -1)");
+  EXPECT_TRUE(ernie.is_moe_layer(3)) << "-1 is the last layer";
+}
+
 TEST(Ling, ExpertsBesideASharedOne) {
   const Transformer model = imported("BailingMoeV2ForCausalLM", R"(, "moe_intermediate_size": 512,
     "num_experts": 16, "num_experts_per_tok": 4, "num_shared_experts": 1, "n_group": 4,

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "tests/own_folder.hpp"
 #include "tests/unit/scenario/scenario_text.hpp"
 
 namespace foretoken::scenario_test {
@@ -170,6 +173,23 @@ TEST(Scenario, AKvCacheTakesAFormatThatTheGpuHas) {
   EXPECT_EQ(error_of(minimal, {"model.kv_dtype=mxfp4"}),
             "--set model.kv_dtype=mxfp4: model.kv_dtype: is \"mxfp4\", but a KV cache is held in "
             "bf16, fp16, fp8, int8 or fp32");
+}
+
+// As engines do with kv_dtype "auto", unless the weights are to be in another format, too.
+TEST(Scenario, AKvCacheIsKeptAsTheCheckpointSays) {
+  Transformer model = load_model("llama-3.1-8b", {});
+  model.kv_released = DType::fp8;
+  const std::string path = (own_folder() / "scaled.toml").string();
+  std::ofstream(path) << model_toml(model);
+  const auto kept = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> changes = {"model.name=" + path};
+    changes.insert(changes.end(), more.begin(), more.end());
+    return read(minimal, changes).execution.kv_dtype;
+  };
+  EXPECT_EQ(kept({}), DType::fp8);
+  EXPECT_EQ(kept({"model.kv_dtype=bf16"}), DType::bf16);
+  EXPECT_EQ(kept({"model.dtype=bf16"}), DType::bf16);
+  EXPECT_EQ(kept({"cluster.name=a100-sxm-8"}), DType::bf16) << "which has no fp8";
 }
 
 TEST(Scenario, RefusesABudgetBelowTheSequences) {
