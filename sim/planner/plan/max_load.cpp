@@ -66,6 +66,7 @@ LoadAnswer answer_of(const HighestLoad& load, const TrafficSample& traffic) {
   answer.impossible = load.impossible();
   if (load.search().holds()) answer.holds = *load.search().holds() * rate;
   if (load.search().fails()) answer.fails = *load.search().fails() * rate;
+  answer.is_open = !load.is_over();
   answer.interval = {answer.holds, answer.fails.value_or(answer.holds)};
   if (load.best_runs().empty()) return answer;
   answer.models = models_of(load.best_runs(), traffic, answer.holds);
@@ -91,8 +92,8 @@ class MaxLoadSearch {
 
   void find() {
     ask_base();
-    if (options_.wants_intervals) ask_intervals();
-    ask_changes();
+    if (options_.wants_intervals && result_.is_complete) ask_intervals();
+    if (result_.is_complete) ask_changes();
     judge();
   }
 
@@ -107,8 +108,13 @@ class MaxLoadSearch {
     return limits;
   }
 
-  static void run(const std::vector<HighestLoad*>& searches, PlanRuns& runs) {
-    run_tasks({searches.begin(), searches.end()}, runs);
+  /// Once stopped, the searches know what was proven until then.
+  void run(const std::vector<HighestLoad*>& searches) {
+    try {
+      run_tasks({searches.begin(), searches.end()}, runs_);
+    } catch (const PlanStopped&) {
+      result_.is_complete = false;
+    }
   }
 
   void ask_base() {
@@ -128,7 +134,7 @@ class MaxLoadSearch {
       questions.emplace_back(i, target_, replications_, guess, limits(i, true));
     }
     for (const LoadQuestion& question : questions) searches.push_back(question.load.get());
-    run(searches, runs_);
+    run(searches);
     for (const LoadQuestion& question : questions) {
       const std::size_t i = question.probe.candidate;
       LoadAnswer& base = result_.rows[i].base = answer_of(*question.load, result_.space.traffic);
@@ -160,7 +166,8 @@ class MaxLoadSearch {
       searches.push_back(question.slower.get());
       searches.push_back(question.faster.get());
     }
-    run(searches, runs_);
+    run(searches);
+    if (!result_.is_complete) return;
     for (const LoadQuestion& question : questions) {
       LoadAnswer& base = result_.rows[question.probe.candidate].base;
       const auto slow = question.slower->search().holds();
@@ -188,7 +195,8 @@ class MaxLoadSearch {
       const bool is_asked = result_.rows[questions[q].probe.candidate].base.impossible.empty();
       if (is_asked) searches.push_back(questions[q].load.get());
     }
-    run(searches, runs_);
+    run(searches);
+    if (!result_.is_complete) return;
     for (const LoadQuestion& question : questions)
       result_.rows[question.probe.candidate].changed.push_back(
           answer_of(*question.load, result_.space.traffic));
@@ -271,11 +279,7 @@ MaxLoad find_max_load(const PlanSettings& settings, const LoadScenario& load,
     return asked;
   };
   PlanRuns runs(runner, asked_for, options.progress, options.store);
-  try {
-    MaxLoadSearch(result, requests, options, runs).find();
-  } catch (const PlanStopped&) {
-    result.is_complete = false;
-  }
+  MaxLoadSearch(result, requests, options, runs).find();
   result.runs = runs.made();
   return result;
 }

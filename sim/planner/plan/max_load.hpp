@@ -43,6 +43,7 @@ struct LoadAnswer {
   double half_width = 0;             // of a step's time
   Interval interval = {};            // of `holds`, if steps are as long or as short as they may be
   std::vector<ModelAtLoad> models = {};  // empty: there is one
+  bool is_open = false;                  // stopped before the highest was found: `holds` at least
 
   /// Of several models the one that meets the SLO least: it is the first to miss it.
   [[nodiscard]] const ModelAtLoad* tightest() const;

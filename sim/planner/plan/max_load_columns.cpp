@@ -31,16 +31,19 @@ struct ShownLoad {
       sum += count;
     return sum;
   }
+  /// Nobody looked further up once the search was stopped.
+  [[nodiscard]] bool has_interval() const { return !change && !load.is_open; }
   /// CSV has zeros where readers have nothing.
   [[nodiscard]] ResultCell holds() const {
     if (!in_files && !load.impossible.empty()) return {.shown = "not possible"};
     ResultCell cell{.number = load.holds};
-    if (!change && load.holds > 0) cell.both = {load.interval.low, load.interval.high};
+    if (load.is_open && load.holds > 0) cell.shown = fmt::format("≥ {:.2f}", load.holds);
+    if (has_interval() && load.holds > 0) cell.both = {load.interval.low, load.interval.high};
     return cell;
   }
   [[nodiscard]] std::optional<double> end(double Interval::*end) const {
-    return !change && (in_files || load.holds > 0) ? std::optional(load.interval.*end)
-                                                   : std::nullopt;
+    return has_interval() && (in_files || load.holds > 0) ? std::optional(load.interval.*end)
+                                                          : std::nullopt;
   }
   /// Of changed hardware that can be.
   [[nodiscard]] std::optional<double> gain() const {
@@ -82,8 +85,15 @@ ResultCell metric_at_load(LoadShown r, std::size_t m) {
 
 }  // namespace
 
+std::string stop_text(const LoadAnswer& load) {
+  if (!load.is_open) return "";
+  return load.holds > 0 ? fmt::format("stopped: holds at least {} requests/s", brief(load.holds))
+                        : "stopped before any load was found";
+}
+
 std::string why_no_load(const LoadAnswer& base) {
   if (!base.metrics.empty()) return "";
+  if (base.is_open) return stop_text(base);
   return base.impossible.empty() ? "misses the SLO even at a thousandth of the load"
                                  : base.impossible;
 }
@@ -170,6 +180,8 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
   add_metrics(table, rows, metric_at_load,
               [&](const Figure& figure) { return !changed && figure.use == FigureUse::runs; });
   add({"reason", "why not"}, [](LoadShown r) {
+    const std::string stop = stop_text(r.load);
+    if (!stop.empty()) return ResultCell{.text = stop};
     return ResultCell{.text = r.load.impossible, .shown = r.change ? "" : why_no_load(r.load)};
   });
   const std::vector<ModelShare>& models = answer.space.traffic.models;

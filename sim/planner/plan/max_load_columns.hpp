@@ -26,6 +26,8 @@ const LoadAnswer& load_of(const MaxLoad& answer, const LoadRow& row);
 /// What each model has of these rows' loads, a line a model; none of one model.
 ResultTable model_columns(const MaxLoad& answer, const std::vector<LoadRow>& rows);
 
+/// What a stopped search leaves open; "" if it ran to its end.
+std::string stop_text(const LoadAnswer& load);
 /// Why a row as it is holds no load; "" if it does.
 std::string why_no_load(const LoadAnswer& base);
 /// "+12.5 %".

@@ -64,7 +64,7 @@ std::string max_load_table(const MaxLoad& answer, const std::string& scenario, b
         "\n  {}\n{}", ink.strong("each model at that load"),
         model_columns(answer, holding_rows(answer, std::nullopt)).fitted("", colour, width).text);
   }
-  if (!answer.changes.empty()) {
+  if (answer.is_complete && !answer.changes.empty()) {
     text += table_of_changes(answer, ink, colour, width);
     text += ink.quiet(wrapped(fmt::format("differences below {} are within the search tolerance · "
                                           "worth: the GPU price at which tokens cost the same",
@@ -73,17 +73,20 @@ std::string max_load_table(const MaxLoad& answer, const std::string& scenario, b
   }
   std::string problems;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    const std::string why = why_no_load(answer.rows[i].base);
+    const LoadAnswer& base = answer.rows[i].base;
+    const std::string why = base.is_open ? stop_text(base) : why_no_load(base);
     if (why.empty()) continue;
     const std::string choice = choice_text(answer.space.axes, answer.candidate_of(i).values);
-    problems +=
-        wrapped(fmt::format("{} {}{}", ink.bad("✗"), choice.empty() ? "" : choice + ": ", why),
-                width, 2, 4);
+    problems += wrapped(fmt::format("{} {}{}", base.is_open ? ink.quiet("…") : ink.bad("✗"),
+                                    choice.empty() ? "" : choice + ": ", why),
+                        width, 2, 4);
   }
   if (!problems.empty()) text += '\n' + problems;
   text += fmt::format("\n  {} runs\n", grouped(static_cast<std::int64_t>(answer.runs)));
   if (answer.run.empty()) return text;
-  text += wrapped("the best at its highest load:", width, 2, 2);
+  text += wrapped(answer.rows[*answer.best].base.is_open ? "the best at the load that it holds:"
+                                                         : "the best at its highest load:",
+                  width, 2, 2);
   return text +
          ink.quiet(command_lines(command_words(answer.overrides, answer.run, scenario), width, 4));
 }

@@ -27,8 +27,9 @@ Changes load_keys(const MaxLoad& answer, std::size_t row) {
   return answer.space.keys[answer.rows[row].candidate].deployment(1);
 }
 
-std::string load_interval(const Interval& interval) {
-  return fmt::format("{} to {}", brief(interval.low), brief(interval.high));
+std::string load_interval(const LoadAnswer& load) {
+  if (load.is_open) return "at least: the search was stopped";
+  return fmt::format("{} to {}", brief(load.interval.low), brief(load.interval.high));
 }
 
 void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
@@ -40,9 +41,9 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
                      fmt::format("{} x {} · ${:.2f} an hour", candidate.unit_gpus,
                                  candidate.hardware, candidate.unit_dollars_per_hour),
                      PageTile::Tone::good});
-    tiles.push_back({"Holds up to", brief(base.holds), "requests/s",
-                     load_interval(base.interval) + " · " +
-                         brief(base.holds / candidate.unit_gpus) + " per GPU"});
+    tiles.push_back(
+        {base.is_open ? "Holds at least" : "Holds up to", brief(base.holds), "requests/s",
+         load_interval(base) + " · " + brief(base.holds / candidate.unit_gpus) + " per GPU"});
     tiles.push_back({"Cost",
                      fmt::format("${}", grouped(answer.dollars_per_million(*answer.best, base), 2)),
                      "per M tokens", "of output, at that load"});
@@ -53,9 +54,10 @@ void add_load_tiles(ReportPage& page, const MaxLoad& answer) {
                        unit > 1 ? "s" : "ms", "at that load"});
     }
   } else {
-    tiles.push_back({"Holds up to", "nothing", "",
-                     answer.is_complete ? "the reasons are in the table" : "stopped before",
-                     PageTile::Tone::bad});
+    tiles.push_back(
+        {"Holds up to", answer.is_complete ? "nothing" : "unknown", "",
+         answer.is_complete ? "the reasons are in the table" : "stopped before any load was found",
+         PageTile::Tone::bad});
   }
   tiles.push_back({"Runs", grouped(static_cast<std::int64_t>(answer.runs)), "", ""});
   page.tiles(tiles);
@@ -71,16 +73,16 @@ void add_loads(ReportPage& page, const MaxLoad& answer) {
     if (base.metrics.empty()) continue;
     most = std::max(most, base.holds);
     bars.push_back({choice_of(answer, i),
-                    fmt::format("{}/s ({})", brief(base.holds), load_interval(base.interval)),
+                    fmt::format("{}/s ({})", brief(base.holds), load_interval(base)),
                     {{choice_of(answer, i), base.holds}}});
     PageSeries& series = answer.best == i ? best : others;
     const double dollars = answer.candidate_of(i).unit_dollars_per_hour;
     series.x.push_back(dollars);
     series.y.push_back(base.holds);
-    series.low.push_back(base.interval.low);
-    series.high.push_back(base.interval.high);
+    series.low.push_back(base.is_open ? base.holds : base.interval.low);
+    series.high.push_back(base.is_open ? base.holds : base.interval.high);
     series.notes.push_back(fmt::format("{}: {}/s ({}), ${:.2f} an hour", choice_of(answer, i),
-                                       brief(base.holds), load_interval(base.interval), dollars));
+                                       brief(base.holds), load_interval(base), dollars));
   }
   page.section("Highest loads that meet the SLO",
                fmt::format("Requests/s, to within {}; in brackets the interval (search tolerance "

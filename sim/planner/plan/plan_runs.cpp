@@ -89,17 +89,27 @@ std::vector<const RunOutcome*> PlanRuns::run(const std::vector<PlanProbe>& probe
   };
   if (!run_jobs(*runner_, next, done)) throw PlanStopped();
   std::vector<const RunOutcome*> outcomes;
-  for (const std::string& name : names) {
-    const Asked& asked = all[places.at(name)];
-    if (asked.requests.size() == 1) {
-      outcomes.push_back(asked.outcomes.front());
-      continue;
-    }
-    auto [merged, is_new] = merged_.try_emplace(name);
-    if (is_new) merged->second = merged_outcome(asked.outcomes);
-    outcomes.push_back(&merged->second);
+  for (const std::string& name : names) outcomes.push_back(outcome_of(all[places.at(name)]));
+  return outcomes;
+}
+
+std::optional<std::vector<const RunOutcome*>> PlanRuns::known(
+    const std::vector<PlanProbe>& probes) {
+  std::vector<const RunOutcome*> outcomes;
+  for (const PlanProbe& probe : probes) {
+    Asked asked{make_requests_(probe), {}, false};
+    take_known(asked);
+    if (!asked.is_over()) return std::nullopt;
+    outcomes.push_back(outcome_of(asked));
   }
   return outcomes;
+}
+
+const RunOutcome* PlanRuns::outcome_of(const Asked& asked) {
+  if (asked.requests.size() == 1) return asked.outcomes.front();
+  auto [merged, is_new] = merged_.try_emplace(name_of(asked.requests));
+  if (is_new) merged->second = merged_outcome(asked.outcomes);
+  return &merged->second;
 }
 
 }  // namespace foretoken

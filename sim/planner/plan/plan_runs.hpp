@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class PlanRuns {
   /// std::runtime_error for a run that broke off. The pointers stay valid.
   std::vector<const RunOutcome*> run(const std::vector<PlanProbe>& probes);
 
+  /// The same of runs that are over, without making any; nullopt: one of them is missing.
+  std::optional<std::vector<const RunOutcome*>> known(const std::vector<PlanProbe>& probes);
+
   /// Different runs that were asked for and are done, those from the store included: what is made
   /// of them must not tell whether they were made before.
   [[nodiscard]] std::size_t made() const { return outcomes_.size(); }
@@ -52,6 +56,8 @@ class PlanRuns {
   };
   /// Takes what is known already of what comes next.
   void take_known(Asked& asked);
+  /// Of a probe that is over: of its runs together.
+  const RunOutcome* outcome_of(const Asked& asked);
   const RunOutcome& keep(const RunRequest& request, RunOutcome outcome);
 
   ScenarioRunner* runner_;

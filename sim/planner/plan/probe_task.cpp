@@ -3,6 +3,18 @@
 #include "sim/planner/plan/plan_metrics.hpp"
 
 namespace foretoken {
+namespace {
+
+/// Tasks whose runs all ended before the stop need not wait for those of the others.
+void take_known(const std::vector<ProbeTask*>& tasks, PlanRuns& runs) {
+  for (ProbeTask* task : tasks) {
+    const std::vector<PlanProbe> wanted = task->wanted();
+    if (wanted.empty()) continue;
+    if (const auto known = runs.known(wanted)) task->take(*known);
+  }
+}
+
+}  // namespace
 
 void run_tasks(const std::vector<ProbeTask*>& tasks, PlanRuns& runs) {
   for (;;) {
@@ -14,7 +26,13 @@ void run_tasks(const std::vector<ProbeTask*>& tasks, PlanRuns& runs) {
       counts.push_back(wanted.size());
     }
     if (probes.empty()) return;
-    const std::vector<const RunOutcome*> outcomes = runs.run(probes);
+    std::vector<const RunOutcome*> outcomes;
+    try {
+      outcomes = runs.run(probes);
+    } catch (const PlanStopped&) {
+      take_known(tasks, runs);
+      throw;
+    }
     auto next = outcomes.begin();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const auto end = next + static_cast<std::ptrdiff_t>(counts[i]);

@@ -20,7 +20,7 @@ class ProbeTask {
   virtual void take(const std::vector<const RunOutcome*>& outcomes) = 0;
 };
 
-/// Runs all tasks to their end. Throws PlanStopped.
+/// Runs all tasks to their end. Throws PlanStopped, once they have taken what was known by then.
 void run_tasks(const std::vector<ProbeTask*>& tasks, PlanRuns& runs);
 
 /// The highest load of a fleet. A run that fails counts as a load that does not hold.
@@ -37,6 +37,8 @@ class HighestLoad final : public ProbeTask {
 
   [[nodiscard]] std::vector<PlanProbe> wanted() const override;
   void take(const std::vector<const RunOutcome*>& outcomes) override;
+  /// false: it was stopped, and a higher load may hold.
+  [[nodiscard]] bool is_over() const { return wanted().empty(); }
   [[nodiscard]] const LoadSearch& search() const { return search_; }
   /// Of the fleet at the highest load that held.
   [[nodiscard]] const std::vector<const RunOutcome*>& best_runs() const { return best_runs_; }

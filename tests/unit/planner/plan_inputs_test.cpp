@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/base/json.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/planner/plan/demand_bound.hpp"
 #include "sim/planner/plan/max_load.hpp"
+#include "sim/planner/plan/plan_page.hpp"
 #include "sim/planner/plan/plan_space.hpp"
+#include "sim/report/number_text.hpp"
 #include "tests/unit/planner/backwards_runner.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
 
@@ -385,6 +388,44 @@ TEST(MaxLoad, OfAClusterThatCannotBeIsNeverTheBest) {
   EXPECT_NEAR(answer.rows[0].base.holds, 10, 0.2);  // found to 2 %
   EXPECT_THAT(answer.rows[1].base.impossible, HasSubstr("does not divide the 64 query heads"));
   EXPECT_EQ(answer.best, 0U);
+}
+
+/// One cluster that holds ten requests a second, stopped once so many runs have ended.
+MaxLoad stopped_after(int runs) {
+  const PlanSettings settings = read_plan_settings(root_of("[plan]\ntensor_parallel = [4]\n"));
+  BackwardsRunner runner(
+      [](const RunRequest& request) -> RunOutcome {
+        const auto scale = std::ranges::find(request.changes, "workload.rate_scale", &Change::key);
+        const bool holds = scale == request.changes.end() || std::stod(scale->value_text()) <= 1;
+        return {RunStatus::ran, "", made_up_report(holds ? 1 : 0.5, 1000)};
+      },
+      runs);
+  return find_max_load(settings, loader(), runner, {});
+}
+
+TEST(MaxLoad, AStoppedSearchTellsWhatItHasProven) {
+  MaxLoad answer;
+  int runs = 0;
+  while (answer.rows.empty() || answer.rows[0].base.holds == 0) answer = stopped_after(++runs);
+  ASSERT_TRUE(answer.rows[0].base.is_open);
+  EXPECT_FALSE(answer.is_complete);
+  EXPECT_EQ(answer.best, 0U);
+  const std::string holds = brief(answer.rows[0].base.holds);
+  const std::string words = "stopped: holds at least " + holds + " requests/s";
+  EXPECT_THAT(max_load_table(answer, "a.toml", false, 120), HasSubstr("… TP 4: " + words));
+  EXPECT_THAT(max_load_csv(answer), HasSubstr(words));
+  EXPECT_THAT(to_json(max_load_value(answer)), HasSubstr(words));
+  EXPECT_THAT(max_load_page(answer, "a.toml", loader(), ""), HasSubstr("Holds at least"));
+}
+
+TEST(MaxLoad, AStopBeforeAnyLoadIsNoVerdict) {
+  const MaxLoad answer = stopped_after(0);
+  EXPECT_FALSE(answer.best.has_value());
+  const std::string words = "stopped before any load was found";
+  EXPECT_THAT(max_load_table(answer, "a.toml", false, 120), HasSubstr(words));
+  EXPECT_THAT(max_load_csv(answer), HasSubstr(words));
+  EXPECT_THAT(to_json(max_load_value(answer)), HasSubstr(words));
+  EXPECT_THAT(max_load_page(answer, "a.toml", loader(), ""), HasSubstr(words));
 }
 
 }  // namespace
