@@ -203,7 +203,8 @@ Plan make_plan(const PlanSettings& settings, const LoadScenario& load, ScenarioR
                 .unit = {1, 1},  // it only says where to look
                 .fleet = fleet,
                 .load = plan.judged_load()},
-      .output_tokens_per_s = traffic.rate.value() * traffic.output_tokens_mean(),
+      .output_tokens_per_s =
+          plan.judged_load() * traffic.rate.value() * traffic.output_tokens_mean(),
       .latency_metric = figure_index(settings.latency + "_ms"),
       .wants_front = settings.wants_front,
       .is_exhaustive = options.is_exhaustive,

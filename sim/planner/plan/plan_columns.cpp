@@ -80,7 +80,8 @@ std::string verdict_of(const Plan& plan, std::size_t candidate) {
 
 double dollars_per_million(const Plan& plan, std::size_t candidate) {
   const CandidateResult& result = plan.result.candidates[candidate];
-  // In the steady state a fleet that holds the load serves it, whatever is left at a run's end.
+  // Of the tokens that the traffic has: the margin is paid for and not used. In the steady state a
+  // fleet that holds the load serves it, whatever is left at a run's end.
   const TrafficSample& traffic = plan.space.traffic;
   const double tokens = traffic.rate.value() * traffic.output_tokens_mean() * 3600;
   return plan.space.candidates[candidate].dollars_per_hour(result.units) / tokens * 1e6;

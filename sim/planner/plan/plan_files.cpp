@@ -89,9 +89,11 @@ Value plan_value(const Plan& plan) {
   for (std::size_t i = 0; i < candidates.size(); ++i) add_details(candidates[i], plan, i);
   Value value = ValueObject{
       {"complete", plan.result.is_complete},
-      {"load", ValueObject{{"requests_per_s", rounded(traffic.rate.value())},
-                           {"prompt_tokens_mean", rounded(prompt_tokens_mean(traffic))},
-                           {"output_tokens_mean", rounded(traffic.output_tokens_mean())}}},
+      {"load",
+       ValueObject{{"requests_per_s", rounded(traffic.rate.value())},
+                   {"sized_for_requests_per_s", rounded(traffic.rate.value() * plan.judged_load())},
+                   {"prompt_tokens_mean", rounded(prompt_tokens_mean(traffic))},
+                   {"output_tokens_mean", rounded(traffic.output_tokens_mean())}}},
       {"slo", slo_text(plan.space.slo)},
       {"taken", taken_value(plan.space, plan.settings)},
       {"confidence", rounded(plan.settings.confidence)},

@@ -103,10 +103,10 @@ std::string plan_table(const Plan& plan, const std::string& scenario,
             "★ cheapest · ≈ cannot be ruled out as cheapest · ◆ Pareto-optimal in cost, {} and "
             "tokens/s per GPU · $ for the GPUs in use, then for whole nodes, then{} with a spare "
             "replica · latencies in ms, means over seeds · in brackets the {:g} % interval "
-            "(kernel-price error and seeds) · /GPU: output tokens/s at this load",
+            "(kernel-price error and seeds) · /GPU: output tokens/s at {} load",
             figure_named(plan.settings.latency + "_ms").title,
             plan.settings.pay == PlanPay::nodes ? " for whole nodes" : " for the GPUs in use",
-            100 * plan.settings.confidence),
+            100 * plan.settings.confidence, plan.settings.margin > 0 ? "the sized" : "this"),
         width, 2, 2));
     text += '\n';
   }

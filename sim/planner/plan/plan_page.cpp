@@ -62,9 +62,9 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
     latencies.insert(latencies.begin(), plan.settings.latency);
   for (const std::string& name : latencies) tiles.push_back(latency_tile(result, sure, name));
   if (sure != nullptr && sure->load_holds) {
-    tiles.push_back({"Holds up to", brief(*sure->load_holds * plan.space.traffic.rate.value()),
-                     "requests/s",
-                     fmt::format("{} required", brief(plan.space.traffic.rate.value()))});
+    tiles.push_back(
+        {"Holds up to", brief(*sure->load_holds * plan.space.traffic.rate.value()), "requests/s",
+         fmt::format("{} required", brief(plan.space.traffic.rate.value() * plan.judged_load()))});
   }
 }
 
@@ -212,6 +212,12 @@ void add_plan_accuracy(ReportPage& page, const Plan& plan, const std::string& of
                   brief(traffic.output_tokens_mean()),
                   traffic.is_recorded ? "from a recorded trace" : "drawn"),
       "SLO: " + slo_text(plan.space.slo) + "."};
+  if (plan.settings.margin > 0) {
+    notes.insert(notes.begin() + 1,
+                 fmt::format("Sized for {}: latencies, the share within the SLO and throughput are "
+                             "at that load, the cost of a token is at the load itself.",
+                             sized_load_text(traffic, plan.settings)));
+  }
   if (sure != nullptr) notes.push_back("Cheapest: " + error_text(plan, *sure) + ".");
   if (!traffic.is_recorded) {
     notes.push_back(

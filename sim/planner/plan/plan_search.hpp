@@ -20,7 +20,7 @@ namespace foretoken {
 
 struct PlanSearchSettings {
   FleetSearchSettings fleet;
-  double output_tokens_per_s = 0;  // that the load asks for; fleets that hold it serve it
+  double output_tokens_per_s = 0;  // of the load that fleets have to hold, margin included
   std::size_t latency_metric = 0;  // of figures()
   bool wants_front = true;         // false: the cheapest alone
   bool is_exhaustive = false;      // every candidate, every count from 1 on: what the search saves

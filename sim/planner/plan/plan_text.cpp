@@ -90,6 +90,11 @@ std::string decides_text(const PlanSpace& space, const PlanSettings& settings) {
 
 }  // namespace
 
+std::string sized_load_text(const TrafficSample& traffic, const PlanSettings& settings) {
+  return fmt::format("{} requests/s, {} more ([plan] margin)",
+                     brief(traffic.rate.value() * (1 + settings.margin)), percent(settings.margin));
+}
+
 std::string question_text(const PlanSpace& space, const PlanSettings& settings, int width,
                           bool has_margin) {
   constexpr int rest = 9;  // under the first word's text
@@ -99,10 +104,8 @@ std::string question_text(const PlanSpace& space, const PlanSettings& settings, 
                   brief(traffic.rate.value()), brief(prompt_tokens_mean(traffic)),
                   brief(traffic.output_tokens_mean()));
   if (has_margin && settings.margin > 0) {
-    load += fmt::format(
-        " · sized, as all figures below, for {} requests/s: {} more "
-        "([plan] margin)",
-        brief(traffic.rate.value() * (1 + settings.margin)), percent(settings.margin));
+    load += fmt::format(" · sized for {}: latencies and throughput are at that load",
+                        sized_load_text(traffic, settings));
   }
   std::string text = wrapped(load, width, 2, rest);
   text += wrapped("SLO    " + slo_text(space.slo), width, 2, rest);

@@ -20,6 +20,8 @@ std::string gpus_text(const Plan& plan, std::size_t candidate);
 /// "ttft ≤ 2 s · tpot ≤ 100 ms for 99.0 % of the requests".
 std::string slo_text(const SloTargets& slo);
 double prompt_tokens_mean(const TrafficSample& traffic);
+/// "10.4 requests/s, 5.0 % more ([plan] margin)": what deployments have to hold.
+std::string sized_load_text(const TrafficSample& traffic, const PlanSettings& settings);
 /// What was asked and what is taken for granted, in lines of at most `width` columns: load, SLO,
 /// which choices are tried, the model and who predicts, what decides, prices and what they leave
 /// out. `has_margin` false: nothing has to hold more than the load, and nodes are no question.

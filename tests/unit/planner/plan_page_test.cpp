@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/base/json.hpp"
 #include "sim/planner/plan/plan_metrics.hpp"
 #include "sim/report/page_files.hpp"
 #include "tests/unit/planner/made_up_plan.hpp"
@@ -88,13 +89,33 @@ TEST_F(PlanPage, SaysWhatIsCheapestAndHowSureThatIs) {
       html, HasSubstr(R"("value":"$8.00","unit":"an hour",)"
                       R"("note":"$5,840 a month · $8.00 to $12.00 · $4.44 per M output tokens")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"2.00","unit":"s","note":"1.00 to 4.00")"));
-  EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"10.0 required")"));
+  EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"10.5 required")"));
   EXPECT_THAT(html, HasSubstr(R"("value":"10","unit":"of 40","note":"75.0 % saved")"));
   EXPECT_THAT(html, HasSubstr("TP 16, 3 replicas: $12.00 an hour"));
   EXPECT_THAT(html, HasSubstr("not possible, the weights do not fit: TP 1"));
   EXPECT_THAT(html, HasSubstr(R"("texts":["as good","cheapest","impossible"])"));
   EXPECT_THAT(html, HasSubstr("foretoken simulate chat.toml --set deployment.replicas=2"));
   EXPECT_THAT(html, HasSubstr("ttft ≤ 500 ms for 99.0 % of the requests"));
+}
+
+TEST(PlanWithAMargin, SaysWhichLoadAFigureIsFor) {
+  Plan sized = plan();
+  sized.settings.margin = 0.5;
+  const std::string table = plan_table(sized, "chat.toml", {.width = 200});
+  EXPECT_THAT(table, HasSubstr("10.0 requests/s"));
+  EXPECT_THAT(table, HasSubstr("sized for 15.0 requests/s, 50.0 % more ([plan] margin): latencies "
+                               "and throughput are at that load"));
+  EXPECT_THAT(table, HasSubstr("/GPU: output tokens/s at the sized load"));
+  EXPECT_THAT(to_json(plan_value(sized), -1),
+              HasSubstr(R"("requests_per_s":10.0,"sized_for_requests_per_s":15.0)"));
+  if (embedded_uplot().empty()) GTEST_SKIP() << "built without uPlot: npm was missing";
+  const std::string html = plan_page(sized, "chat.toml", scenario_of, "1.2.3");
+  EXPECT_THAT(html, HasSubstr("Sized for 15.0 requests/s, 50.0 % more"));
+  EXPECT_THAT(html, HasSubstr(R"("value":"12.5","unit":"requests/s","note":"15.0 required")"));
+  EXPECT_THAT(html, HasSubstr("$4.44 per M output tokens"));  // of those that the traffic has
+  sized.settings.margin = 0;
+  EXPECT_THAT(plan_table(sized, "chat.toml", {.width = 200}),
+              HasSubstr("/GPU: output tokens/s at this load"));
 }
 
 TEST_F(PlanPage, DrawsIntervalsAndTheEdge) {
