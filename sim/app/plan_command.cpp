@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -40,12 +41,16 @@ Value plan_root(const PlanCommand& options) {
     std::erase_if(std::get<ValueObject>(plan->data),
                   [&](const auto& member) { return member.first == key; });
   };
+  const auto is_given = [&](std::string_view key) {
+    const auto list = std::ranges::find(plan_lists, key, &PlanList::key);
+    return !options.lists[static_cast<std::size_t>(list - plan_lists.begin())].empty();
+  };
   for (std::size_t i = 0; i < plan_lists.size(); ++i) {
     const PlanList& list = plan_lists[i];
     if (options.lists[i].empty()) continue;
-    // One says where to look, either way.
+    // One says where to look, either way; both are refused as in the file.
     if (std::string_view(list.key) == "gpus") drop("clusters");
-    if (std::string_view(list.key) == "clusters") drop("gpus");
+    if (std::string_view(list.key) == "clusters" && !is_given("gpus")) drop("gpus");
     ValueArray values;
     for (const std::string& text : options.lists[i]) {
       int number = 0;
@@ -84,13 +89,16 @@ class PlanCall {
       throw ConfigError({"--vary"},
                         "evaluates hardware changes by the highest load; add --max-load");
     }
-    const std::array<std::pair<bool, std::string>, 3> of_searches = {
+    const std::array<std::pair<bool, std::string>, 4> of_searches = {
         {{options.cheapest, "--cheapest"},
+         {!options.margin.empty(), "--margin"},
          {options.exhaustive, "--exhaustive"},
          {options.all, "--all"}}};
     for (const auto& [is_given, option] : of_searches) {
       if (is_given && options.max_load)
-        throw ConfigError({option}, "applies to a search among deployments, not to --max-load");
+        throw ConfigError(
+            {option},
+            "applies to a search among deployments, not to --max-load; leave out one of them");
     }
     for (const std::string& change : options.changes)
       changes_.push_back(HardwareChange::parse(change));

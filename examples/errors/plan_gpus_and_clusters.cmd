@@ -1,0 +1,1 @@
+plan examples/plan.toml --gpus l40s --clusters h100-sxm-8 --dry-run

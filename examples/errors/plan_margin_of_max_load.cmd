@@ -1,0 +1,1 @@
+plan examples/plan.toml --max-load --margin 0.5 --dry-run
