@@ -14,6 +14,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/report/terminal_text.hpp"
+#include "workloads/requests/workload.hpp"
 
 namespace foretoken {
 namespace {
@@ -29,6 +30,14 @@ struct TrafficOptions {
 std::int64_t requests_of(const TrafficSource& source, const ObservedTraffic& traffic) {
   constexpr std::int64_t least = 100, most = 2000;
   return source.requests > 0 ? source.requests : std::clamp(traffic.requests, least, most);
+}
+
+/// What simulate would refuse is refused before it is written.
+void check_workload(const Value& workload) {
+  Diagnostics mistakes;
+  TableReader table(workload, mistakes, "workload");
+  (void)read_workload(table, {});
+  mistakes.throw_if_any();
 }
 
 Value workload_of(const TrafficSource& source, ObservedTraffic& traffic) {
@@ -56,6 +65,7 @@ int show_traffic(TrafficOptions options) {
   }
   ObservedTraffic traffic = observed_traffic(options.source);
   const Value workload = workload_of(options.source, traffic);
+  check_workload(workload);
   const std::string toml =
       "# Fitted by `foretoken traffic`.\n\n" + to_toml(Value(ValueObject{{"workload", workload}}));
   if (!options.out_path.empty()) {

@@ -32,12 +32,20 @@ std::optional<Seconds> time_option(const std::string& text, const char* option) 
 
 StatisticsOptions statistics_options(const TrafficSource& source) {
   StatisticsOptions options{.over = time_option(source.over, "--over"), .window = {}};
+  if (options.over && !(*options.over > Seconds(0.0)))
+    throw ConfigError({"--over"}, "must be above 0, as in --over 10min");
   const auto from = time_option(source.window_from, "--window");
   const auto to = time_option(source.window_to, "--window");
   if (from && to) options.window = TimeWindow{*from, *to};
   if (from && to && *from >= *to)
     throw ConfigError({"--window"}, "must end after it begins, as in --window 0h 2h");
   return options;
+}
+
+/// "--prompt-tokens" of "prompt_tokens".
+std::string option_of(std::string key) {
+  std::ranges::replace(key, '_', '-');
+  return "--" + key;
 }
 
 class TrafficTable {
@@ -103,7 +111,9 @@ class TrafficTable {
       table_.set("users", source_.users);
     } else if (!source_.rate.empty()) {
       table_.set("arrivals", "poisson");
-      table_.set("rate", rate_text(source_.rate));
+      Value rate(rate_text(source_.rate));
+      rate.position = {"--rate"};
+      table_.set("rate", std::move(rate));
     } else if (source_.files.empty()) {
       table_.set("arrivals", "poisson");
       table_.set("rate", "1 /s");
@@ -113,7 +123,9 @@ class TrafficTable {
 
   void take_count(const char* key, std::int64_t given, std::int64_t assumed, const char* text) {
     if (given > 0) {
-      table_.set(key, given);
+      Value count(given);
+      count.position = {option_of(key)};
+      table_.set(key, std::move(count));
     } else if (source_.files.empty()) {
       table_.set(key, assumed);
       assumed_.push_back(fmt::format("{} {}", assumed, text));
@@ -153,10 +165,10 @@ void add_arrival_options(CLI::App& command, CLI::Option* of, TrafficSource& sour
       command
           .add_option("--users", source.users,
                       "Concurrent users, each waiting for the answer, instead of --rate")
-          ->check(CLI::PositiveNumber)
+          ->check(above_zero())
           ->excludes(rate);
-  CLI::Option* requests = command.add_option("--requests", source.requests, "Number of requests")
-                              ->check(CLI::PositiveNumber);
+  CLI::Option* requests =
+      command.add_option("--requests", source.requests, "Number of requests")->check(above_zero());
   if (of == nullptr) return;
   for (CLI::Option* option : {rate, users, requests}) option->needs(of);
 }

@@ -88,6 +88,16 @@ class Metrics {
     return {};
   }
 
+  /// Whether any buckets under `names`, or anything called `total`, are there, grown or not.
+  [[nodiscard]] bool has(const Names& names, std::string_view total) const {
+    return std::ranges::any_of(series_, [&](const MetricSeries& each) {
+      const std::string_view plain = plain_name(each.name);
+      return plain == total || std::ranges::any_of(names, [&](std::string_view name) {
+               return !name.empty() && plain == std::string(name) + "_bucket";
+             });
+    });
+  }
+
   /// The growth of everything called `name`.
   [[nodiscard]] double growth(std::string_view name) const {
     double sum = 0;
@@ -286,6 +296,12 @@ class Prometheus final : public StatisticsFormat {
     const double tokens = metrics.growth(total), count = requests(metrics);
     if (tokens > 0 && count > 0)
       return length_histogram({{static_cast<int>(std::clamp(tokens / count, 1.0, 1e9))}});
+    if (metrics.has(names, total)) {
+      throw ConfigError(place, fmt::format("no request that {} would count ended in the time that "
+                                           "the metrics cover; save a page after more traffic, or "
+                                           "name a longer time",
+                                           names[0]));
+    }
     throw ConfigError(place,
                       fmt::format("holds neither {}_bucket nor {} of requests that ended; save all "
                                   "metrics that begin with vllm: or sglang:, after some traffic",
