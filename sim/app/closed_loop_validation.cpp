@@ -179,7 +179,7 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
       {options.model, options.cluster});
   if (!options.scenario_of.empty()) return print_scenario(loaded, servers, options);
   PointReport report = measured_report(loaded, servers);
-  if (!simulate_points(options, loaded.points, servers, report)) return status_interrupted;
+  if (!simulate_points(options, loaded.points, servers, report)) throw Interrupted();
   if (!options.report_path.empty())
     outputs.write(options.report_path, point_page(report, version()));
   if (!options.scoreboard_path.empty())

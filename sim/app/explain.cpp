@@ -180,7 +180,7 @@ int explain(const ExplainOptions& options) {
       };
     };
     first = run_first(probes, job({}));
-    if (!first) return status_interrupted;
+    if (!first) throw Interrupted();
     explanation.value_ms = first->value_ms;
     if (!options.split_only) {
       std::vector<RelaxedRun>& runs = explanation.relaxed = relaxations(scenario, first->kv_blocks);
@@ -192,7 +192,7 @@ int explain(const ExplainOptions& options) {
             if (finished.outcome.status == RunStatus::ran)
               run.value_ms = finished.outcome.report.value_ms;
           });
-      if (!ran) return status_interrupted;
+      if (!ran) throw Interrupted();
       rank_by_gain(explanation);
     }
   }

@@ -5,18 +5,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "sim/base/interrupted.hpp"
 #include "sim/base/keys.hpp"
 
 namespace foretoken {
 
 /// What the user asked for; returns the exit status (0 fine, 1 ran but something failed).
 using Action = std::function<int()>;
-/// The exit status where the user stopped it, as shells call a program that SIGINT ended.
-inline constexpr int status_interrupted = 130;
 
 void add_simulate(CLI::App& program, Action& chosen);
 void add_serve(CLI::App& program, Action& chosen);
@@ -43,15 +43,21 @@ void add_outcome(CLI::App& program, Action& chosen);
 void add_completion(CLI::App& program, Action& chosen);
 void add_man(CLI::App& program, Action& chosen);
 
-/// CLI::PositiveNumber without the 300 digits of its message.
-inline CLI::Validator above_zero() {
-  return {[](std::string& text) {
-            return CLI::PositiveNumber(text).empty()
-                       ? std::string()
-                       : fmt::format("must be a number above 0, not {}", text);
+/// CLI::PositiveNumber and CLI::NonNegativeNumber without the 300 digits of their messages, and
+/// without "nan" and "inf", which no option can mean.
+inline CLI::Validator finite_number(bool may_be_zero) {
+  return {[may_be_zero](std::string& text) {
+            double number = 0;
+            const bool is_fine = CLI::detail::lexical_cast(text, number) && std::isfinite(number) &&
+                                 (number > 0 || (may_be_zero && number == 0));
+            if (is_fine) return std::string();
+            return fmt::format("must be a number {}, not {}",
+                               may_be_zero ? "of 0 or more" : "above 0", text);
           },
-          "POSITIVE"};
+          may_be_zero ? "NONNEGATIVE" : "POSITIVE"};
 }
+inline CLI::Validator above_zero() { return finite_number(false); }
+inline CLI::Validator zero_or_more() { return finite_number(true); }
 
 /// Every table of a scenario, the options of its variants and [plan].
 std::vector<KeyTable> all_key_tables();

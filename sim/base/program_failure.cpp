@@ -7,6 +7,7 @@
 #include <new>
 
 #include "sim/base/error.hpp"
+#include "sim/base/interrupted.hpp"
 
 namespace foretoken {
 
@@ -25,6 +26,8 @@ ProgramFailure current_program_failure() {
     return {1,
             "out of memory: simulate fewer requests at once, a shorter part of the trace "
             "(workload.part), or fewer GPUs"};
+  } catch (const Interrupted& stopped) {
+    return {status_interrupted, stopped.what()};
   } catch (const std::exception& error) {
     return {1, error.what()};
   } catch (...) {

@@ -1,6 +1,6 @@
 // How our programs end when something fails: one rule from exceptions to what is said and the exit
 // status, so that the same mistake ends every program alike. 1 ran but something failed, 2 the
-// user's mistake, 3 our bug; 0 and 130 (stopped by Ctrl-C) are no failures.
+// user's mistake, 3 our bug, 130 stopped by Ctrl-C before there was an answer.
 #pragma once
 
 #include <string>

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/interrupted.hpp"
 #include "sim/library/kernel_pricer.hpp"
 #include "sim/planner/layout_choices.hpp"
 #include "sim/planner/scenario_runner.hpp"
@@ -36,12 +37,6 @@ Question load_question(const std::filesystem::path& file,
 class RunError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-};
-
-/// SIGINT or SIGTERM came while runs were under way; these are abandoned.
-class Interrupted : public std::runtime_error {
- public:
-  Interrupted() : std::runtime_error("interrupted") {}
 };
 
 /// Report and requests of one run.

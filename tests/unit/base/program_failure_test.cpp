@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "sim/base/error.hpp"
+#include "sim/base/interrupted.hpp"
 
 namespace foretoken {
 namespace {
@@ -29,6 +30,9 @@ TEST(ProgramFailure, TellsMistakesFromBugsAndTheRest) {
   EXPECT_EQ(failure_of([] { FORETOKEN_CHECK(false, "x"); }).status, 3);
   EXPECT_EQ(failure_of([] { (void)std::string().at(1); }).status, 3);
   EXPECT_EQ(failure_of([] { throw std::runtime_error("disk full"); }).status, 1);
+  const ProgramFailure stopped = failure_of([] { throw Interrupted(); });
+  EXPECT_EQ(stopped.status, 130);
+  EXPECT_EQ(stopped.message, "interrupted");
   EXPECT_EQ(failure_of([] { throw 5; }).status, 3);
   const ProgramFailure memory = failure_of([] { throw std::bad_alloc(); });
   EXPECT_EQ(memory.status, 1);
