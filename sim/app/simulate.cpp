@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <exception>
 #include <memory>
 
 #include "sim/app/export_folder.hpp"
@@ -59,6 +60,24 @@ void write_folder(const std::filesystem::path& folder, const Scenario& scenario,
   outputs.write(folder / "vllm_bench.json", vllm_bench_json(report, gaps));
   outputs.write(folder / "profile_export.jsonl", aiperf_jsonl(report, gaps));
   outputs.write(folder / "report.json", to_json(report_value(report)) + "\n");
+}
+
+/// What is to be said of it comes back. Throws WriteError.
+std::string write_files(const SimulateOptions& options, const Scenario& scenario,
+                        const Report& report, const TokenGaps& gaps, Outputs& outputs) {
+  std::string text;
+  if (!options.report_path.empty()) outputs.write(options.report_path, report_page(report));
+  if (!options.out_folder.empty()) {
+    write_folder(options.out_folder, scenario, report, gaps, outputs);
+    text = fmt::format(
+        "\nWrote report.json, requests.csv, scenario.toml, vllm_bench.json and "
+        "profile_export.jsonl to {}\n",
+        options.out_folder);
+  }
+  if (!options.export_folder.empty())
+    text += "\n" + write_export(options.export_folder, scenario, outputs, terminal_width(stdout));
+  outputs.publish();
+  return text;
 }
 
 /// The file, with its traffic replaced.
@@ -178,18 +197,15 @@ int simulate(const SimulateOptions& options) {
   }
   if (trace != nullptr) trace->close();
 
-  if (!options.report_path.empty()) {
-    report.roofline = kernels.roofline();
-    outputs.write(options.report_path, report_page(report));
-  }
+  if (!options.report_path.empty()) report.roofline = kernels.roofline();
   const TokenGaps gaps = tokens.take();
-  if (!options.out_folder.empty())
-    write_folder(options.out_folder, scenario, report, gaps, outputs);
-  std::string exported;
-  if (!options.export_folder.empty())
-    exported =
-        "\n" + write_export(options.export_folder, scenario, outputs, terminal_width(stdout));
-  outputs.publish();
+  std::string written;
+  std::exception_ptr unwritten;  // no reason to keep back what was worked out
+  try {
+    written = write_files(options, scenario, report, gaps, outputs);
+  } catch (const WriteError&) {
+    unwritten = std::current_exception();
+  }
   std::optional<ToolMetrics> metrics;
   if (tool) metrics = tool_metrics(*tool, report, gaps);
   const std::vector<MeasuredLatency> measured = measured_latencies(options.launched.traffic);
@@ -203,14 +219,9 @@ int simulate(const SimulateOptions& options) {
          measured_text(measured, report, terminal_width(stdout), shows_colour(stdout)));
     if (metrics)
       show("{}", tool_metrics_text(*metrics, terminal_width(stdout), shows_colour(stdout)));
-    if (!options.out_folder.empty()) {
-      show(
-          "\nWrote report.json, requests.csv, scenario.toml, vllm_bench.json and "
-          "profile_export.jsonl to {}\n",
-          options.out_folder);
-    }
-    show("{}", exported);
+    show("{}", written);
   }
+  if (unwritten) std::rethrow_exception(unwritten);
   return report.requests.completed == 0 ? 1 : 0;
 }
 

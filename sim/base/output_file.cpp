@@ -128,19 +128,26 @@ int OutputFile::descriptor() const { return fileno(file_); }
 void OutputFile::finish() {
   if (std::fflush(file_) != 0 && error_ == 0) error_ = errno;
   if (error_ == 0 && !part_.empty() && fsync(descriptor()) != 0) error_ = errno;
-  if (error_ != 0) refuse("could not be written completely", error_);
+  if (error_ != 0) fail("could not be written completely", error_);
 }
 
 void OutputFile::publish() {
   if (!part_.empty() && std::rename(part_.c_str(), place_.c_str()) != 0)
-    refuse("cannot be moved into place", errno);
+    fail("cannot be moved into place", errno);
   part_.clear();
   std::fclose(std::exchange(file_, nullptr));
 }
 
+std::string OutputFile::problem(std::string_view what, int error) {
+  return fmt::format("{}: {}; check the path and free space", what, text_of(error));
+}
+
 void OutputFile::refuse(std::string_view what, int error) const {
-  throw ConfigError({path_.string()},
-                    fmt::format("{}: {}; check the path and free space", what, text_of(error)));
+  throw ConfigError({path_.string()}, problem(what, error));
+}
+
+void OutputFile::fail(std::string_view what, int error) const {
+  throw WriteError(fmt::format("{}: {}", path_.string(), problem(what, error)));
 }
 
 void write_file(const fs::path& path, std::string_view text) {
@@ -180,6 +187,9 @@ void Outputs::expect(const fs::path& path) {
   };
   if (!fs::is_directory(folder, ignored) && std::ranges::none_of(folders_, is_made))
     throw ConfigError({path.string()}, "its folder does not exist; create it first");
+  const fs::path written = is_direct(path) ? path : folder;
+  if (fs::exists(written, ignored) && access(written.c_str(), W_OK) != 0)
+    throw ConfigError({path.string()}, "cannot write there: " + text_of(errno));
   expect_new(path);
 }
 

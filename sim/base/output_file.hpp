@@ -8,11 +8,19 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace foretoken {
+
+/// The disk refused what was to be written. No mistake of the user's: whatever was worked out is
+/// there, and may still be shown.
+class WriteError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// One file on its way. A device or a pipe (/dev/stdout) is written directly.
 class OutputFile {
@@ -28,9 +36,9 @@ class OutputFile {
   void write(std::string_view text);
   /// For writers with a library of their own, which leave it open.
   [[nodiscard]] int descriptor() const;
-  /// Sees that all is on the disk. Throws ConfigError.
+  /// Sees that all is on the disk. Throws WriteError.
   void finish();
-  /// Puts it in its place, after finish(). Throws ConfigError.
+  /// Puts it in its place, after finish(). Throws WriteError.
   void publish();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -39,7 +47,9 @@ class OutputFile {
 
  private:
   void open_beside();
+  static std::string problem(std::string_view what, int error);
   [[noreturn]] void refuse(std::string_view what, int error) const;
+  [[noreturn]] void fail(std::string_view what, int error) const;
 
   std::filesystem::path path_;   // as the user calls it
   std::filesystem::path place_;  // links followed
@@ -49,7 +59,7 @@ class OutputFile {
   int owner_ = 0;  // process: a forked child takes nothing away
 };
 
-/// Writes `text` as the whole file. Throws ConfigError.
+/// Writes `text` as the whole file. Throws ConfigError and WriteError.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 /// The files that a command writes, published together: at no moment are there files of this run
@@ -71,7 +81,7 @@ class Outputs {
   /// Makes its folder too, if that was expected.
   OutputFile& open(const std::filesystem::path& path);
   void write(const std::filesystem::path& path, std::string_view text);
-  /// Throws ConfigError if the disk refuses; all that was there stays then.
+  /// Throws WriteError if the disk refuses; all that was there stays then.
   void publish();
 
  private:

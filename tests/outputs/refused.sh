@@ -47,6 +47,27 @@ full --help
 full simulate --help
 full
 
+# A file on a full disk takes nothing from what is printed.
+"$foretoken" simulate examples/quickstart.toml $few --steps /dev/full >"$work/stdout" 2>"$work/stderr"
+status=$?
+[ "$status" -eq 1 ] || complain "simulate --steps /dev/full: status $status, not 1"
+grep -q "TTFT" "$work/stdout" || complain "simulate --steps /dev/full printed no table"
+grep -q "/dev/full: could not be written completely: No space left" "$work/stderr" ||
+  complain "simulate --steps /dev/full says: $(cat "$work/stderr")"
+rm "$work/stdout"
+
+# Ctrl-C ends with status 130 and a word.
+interrupted() {
+  timeout --preserve-status --signal=INT 1 "$foretoken" "$@" >/dev/null 2>"$work/stderr" </dev/null
+  local status=$?
+  [ "$status" -eq 130 ] || complain "foretoken $*, interrupted: status $status, not 130"
+  [ "$(cat "$work/stderr")" = "foretoken: interrupted" ] ||
+    complain "foretoken $*, interrupted, says: $(cat "$work/stderr")"
+}
+long="--set workload.requests=2000000"
+interrupted simulate examples/quickstart.toml $long --quiet
+interrupted explain examples/quickstart.toml $long
+
 # Outputs that are inputs, called by their own name, by a link or by a second name.
 cp examples/quickstart.toml "$work/s.toml"
 ln -s s.toml "$work/link.toml"

@@ -90,8 +90,16 @@ TEST_F(OutputFiles, GoToADeviceDirectly) {
 
 TEST_F(OutputFiles, TellThatTheDiskIsFull) {
   EXPECT_THAT([] { write_file("/dev/full", "text"); },
-              ThrowsMessage<ConfigError>(HasSubstr(
+              ThrowsMessage<WriteError>(HasSubstr(
                   "/dev/full: could not be written completely: No space left on device")));
+}
+
+TEST_F(OutputFiles, RefuseBeforehandWhereNobodyMayWrite) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  Outputs outputs;
+  EXPECT_THROW(outputs.expect(folder_ / "a"), ConfigError);
+  fs::permissions(folder_, fs::perms::owner_all);
 }
 
 TEST_F(OutputFiles, OfASetAppearTogetherOrNotAtAll) {
@@ -102,7 +110,7 @@ TEST_F(OutputFiles, OfASetAppearTogetherOrNotAtAll) {
     outputs.write(file("a"), "new a");
     outputs.write("/dev/full", "too much");
     outputs.write(file("b"), "new b");
-    EXPECT_THROW(outputs.publish(), ConfigError);
+    EXPECT_THROW(outputs.publish(), WriteError);
   }
   EXPECT_EQ(text_of(file("a")), "old a");
   EXPECT_EQ(text_of(file("b")), "old b");
