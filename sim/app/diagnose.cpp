@@ -238,7 +238,7 @@ void add_diagnose(CLI::App& program, Action& chosen) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--worst", options->worst, "Number of points to list")
-      ->check(CLI::NonNegativeNumber)
+      ->check(zero_or_more())
       ->capture_default_str();
   command->add_option("--csv", options->csv, "Write every point to this CSV file");
   command->add_option("--svg", options->svg, "Draw the distribution of gaps to this SVG file");

@@ -65,10 +65,8 @@ void add_launch_options(CLI::App& command, CLI::Option* from, LaunchSource& sour
   TrafficSource& traffic = source.traffic;
   add("--service", source.service, "Service to use, if the file defines several");
   add_arrival_options(command, from, traffic);
-  add("--prompt-tokens", traffic.prompt_tokens, "Prompt length, in tokens")
-      ->check(CLI::PositiveNumber);
-  add("--output-tokens", traffic.output_tokens, "Output length, in tokens")
-      ->check(CLI::PositiveNumber);
+  add("--prompt-tokens", traffic.prompt_tokens, "Prompt length, in tokens")->check(above_zero());
+  add("--output-tokens", traffic.output_tokens, "Output length, in tokens")->check(above_zero());
   add_traffic_files(command, traffic);
 }
 

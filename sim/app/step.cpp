@@ -112,7 +112,7 @@ void add_step(CLI::App& program, Action& chosen) {
   command->add_option("--block-tokens", options->block_tokens, "Tokens per KV block")
       ->check(above_zero());
   command->add_option("--host-us", options->host_us, "CPU time added to the step, in µs")
-      ->check(CLI::NonNegativeNumber);
+      ->check(zero_or_more());
   command->add_option("--communication", options->communication,
                       "Source of collective times: model (formulas) or measured (database)");
   command->add_option("--communication-fallback", options->fallback,

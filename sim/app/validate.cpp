@@ -131,7 +131,7 @@ void add_validate(CLI::App& program, Action& chosen) {
                    "Write errors by model, engine, GPU and users to this Markdown file")
       ->needs(table);
   command->add_option("--worst", options->closed_loop.worst, "Number of points to list")
-      ->check(CLI::NonNegativeNumber)
+      ->check(zero_or_more())
       ->needs(table);
   command
       ->add_option("--scenario-of", options->closed_loop.scenario_of,
