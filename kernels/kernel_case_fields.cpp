@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/launch_limits.hpp"
+
 namespace foretoken {
 namespace {
 
@@ -63,6 +65,12 @@ AttentionLoad read_load(TableReader& table) {
       return {};
     }
     slices.push_back({queries[i], contexts[i]});
+  }
+  const std::int64_t tokens = std::accumulate(queries.begin(), queries.end(), std::int64_t{0});
+  if (tokens > launch_query_tokens_max) {
+    table.fail("query_tokens", fmt::format("{} tokens in all; a launch has at most {}", tokens,
+                                           launch_query_tokens_max));
+    return {};
   }
   return AttentionLoad::exact(std::move(slices));
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "kernels/launch_limits.hpp"
 #include "sim/app/step_subject.hpp"
 #include "workloads/encoder_kernels.hpp"
 
@@ -31,11 +32,19 @@ std::int64_t parse_count(std::string_view text, const char* option, std::string_
   return count;
 }
 
+/// Each of so many tokens that nothing can overflow.
+void check_tokens(std::int64_t tokens, const char* option) {
+  if (tokens <= launch_query_tokens_max) return;
+  throw ConfigError({option}, fmt::format("{} tokens are too many for a step; it has at most {}",
+                                          tokens, launch_query_tokens_max));
+}
+
 /// "2x512@4096,1x64": COUNTxTOKENS[@ALREADY_CACHED] for prompts, COUNTxCONTEXT for decodes.
 /// A decode verifies `drafts` tokens behind its own.
 void add_slices(const std::string& text, const char* option, bool is_prefill, int drafts,
                 std::vector<SequenceSlice>& slices) {
   std::string_view rest = text;
+  std::int64_t all_tokens = 0;
   while (!rest.empty()) {
     const std::string_view piece = next_piece(rest, ',');
     std::string_view body = piece;
@@ -49,6 +58,8 @@ void add_slices(const std::string& text, const char* option, bool is_prefill, in
     }
     if (count > 1'000'000)
       throw ConfigError({option}, fmt::format("{} sequences are too many", count));
+    check_tokens(slice.query_tokens, option);
+    check_tokens(all_tokens += count * slice.query_tokens, option);
     slices.insert(slices.end(), static_cast<std::size_t>(count), slice);
   }
 }
