@@ -69,7 +69,8 @@ class RequestSource {
   virtual void on_given_up(RequestId id, Seconds now) { on_finished(id, now); }
 
   /// What the ends since the last call have led to, request by request until nullopt: the next
-  /// turns of their sessions. They arrive at their own dates, whatever next() yields meanwhile.
+  /// turns of their sessions, and users who come back sooner than others (overtakes()). They arrive
+  /// at their own dates, whatever next() yields meanwhile.
   virtual std::optional<Request> next_follow_up() { return std::nullopt; }
 
   /// Whether requests may come that nothing here leads to: live traffic.

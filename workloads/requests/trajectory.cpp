@@ -36,6 +36,7 @@ class TrajectorySource final : public RequestSource {
       : limits_(traffic.limits),
         block_tokens_(traffic.prefix_block_tokens),
         times_(transformed(traffic.arrivals->start(random.stream("arrivals")), traffic.transform)),
+        overtakes_(traffic.arrivals->overtakes()),
         planner_(std::move(planner)),
         adapters_(traffic.adapters, random),
         skipped_lines_(traffic.trace == nullptr ? 0 : traffic.trace->skipped_lines()) {}
@@ -53,7 +54,7 @@ class TrajectorySource final : public RequestSource {
   }
 
   std::optional<Request> next_follow_up() override {
-    if (follow_ups_.empty()) return std::nullopt;
+    if (follow_ups_.empty()) return overtakes_ ? next() : std::nullopt;
     Request request = std::move(follow_ups_.front());
     follow_ups_.pop_front();
     return request;
@@ -208,6 +209,7 @@ class TrajectorySource final : public RequestSource {
   TrafficLimits limits_;
   std::int64_t block_tokens_;
   std::unique_ptr<ArrivalTimes> times_;  // of trajectories
+  bool overtakes_;                       // they are not in order of time
   std::unique_ptr<TrajectoryPlanner> planner_;
   AdapterDraws adapters_;  // of trajectories
   std::int64_t skipped_lines_;

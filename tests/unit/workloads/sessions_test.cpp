@@ -48,6 +48,20 @@ TEST(Sessions, ATurnsPromptIsEverythingSaidBefore) {
   EXPECT_FALSE(source->next_follow_up().has_value());
 }
 
+TEST(Sessions, AUsersNextConversationDoesNotWaitForALaterUsersFirst) {
+  const auto source = source_of(
+      "arrivals = \"closed_loop\"\nusers = 2\nramp_up = \"200 s\"\nrequests = 9\n"
+      "prompt_tokens = 10\noutput_tokens = 30\nsessions = { turns = 1, think_time = \"5 s\" }\n");
+  const Request first = *source->next();
+  EXPECT_EQ(source->next()->arrival.value(), 100.0);
+  source->on_finished(first.id, Seconds(3.0));
+  const auto again = source->next_follow_up();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->arrival.value(), 3.0);
+  EXPECT_EQ(*again->session, 2U);
+  EXPECT_FALSE(source->next_follow_up());
+}
+
 TEST(Sessions, HashesCoverQuestionsAndAnswersAndAreSharedWithinTheSystemPrompt) {
   const auto source = source_of(chat);
   const Request a = *source->next();
