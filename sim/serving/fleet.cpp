@@ -282,7 +282,7 @@ void Fleet::let_go(const RequestRecord& record) {
   stop_if_drained(member);
 }
 
-void Fleet::on_first_token(RequestId id) { client_.on_first_token(id); }
+void Fleet::on_first_token(RequestId id, Seconds seen) { client_.on_first_token(id, seen); }
 
 void Fleet::on_request_ended(const RequestRecord& record) {
   let_go(record);

@@ -84,7 +84,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   [[nodiscard]] std::int64_t held() const { return held_.size(); }
 
   void on_event(std::uint64_t tag) override;
-  void on_first_token(RequestId id) override;
+  void on_first_token(RequestId id, Seconds seen) override;
   void on_request_ended(const RequestRecord& record) override;
   void on_request_lost(const RequestRecord& record) override;
 

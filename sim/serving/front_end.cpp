@@ -48,6 +48,9 @@ void FrontEnd::on_event(std::uint64_t tag) {
   const auto found = open_.find(static_cast<std::uint32_t>(tag));
   if (found == open_.end()) return;  // it has ended meanwhile
   Open& open = found->second;
+  const auto has_first_token = [&] {
+    return open.first_token && *open.first_token <= platform_.now();
+  };
   switch (kind) {
     case EventKind::arrived:
     case EventKind::followed_up:
@@ -55,10 +58,10 @@ void FrontEnd::on_event(std::uint64_t tag) {
     case EventKind::retried:
       return hand_on(open);
     case EventKind::first_token_due:
-      if (open.has_first_token) return;
+      if (has_first_token()) return;
       return give_up(open, RequestStatus::timed_out);
     case EventKind::first_token_late:
-      if (!open.has_first_token) tell_late(open);
+      if (!has_first_token()) tell_late(open);
       return;
     case EventKind::late:
       return tell_late(open);
@@ -66,6 +69,8 @@ void FrontEnd::on_event(std::uint64_t tag) {
       return give_up(open, RequestStatus::timed_out);
     case EventKind::cancelled:
       return give_up(open, RequestStatus::cancelled);
+    case EventKind::answered:
+      return end(RequestRecord(open.record));
   }
 }
 
@@ -92,6 +97,7 @@ void FrontEnd::accept(Request request) {
   open->second.record = new_record(open->second.request);
   ++arrived_;
   arm_next_arrival();
+  arm_follow_ups();  // those that wait for nothing but a dispatch
   if (!tenant_limits_.admit(open->second.request, platform_.now())) {
     open->second.record.status = RequestStatus::rejected;
     open->second.record.reason = FailureReason::tenant_limit;
@@ -110,14 +116,15 @@ void FrontEnd::arm_deadlines(const Request& request) {
   arm(request.first_token_timeout, EventKind::first_token_due);
   arm(request.cancel_after, EventKind::cancelled);
   const SloTargets limits = limits_.of(request.priority);
-  arm_late(limits.ttft, EventKind::first_token_late, request.id);
-  arm_late(limits.e2e, EventKind::late, request.id);
+  arm_late(platform_.now(), limits.ttft, EventKind::first_token_late, request.id);
+  arm_late(platform_.now(), limits.e2e, EventKind::late, request.id);
 }
 
-void FrontEnd::arm_late(const std::optional<Seconds>& limit, EventKind kind, RequestId id) {
+void FrontEnd::arm_late(Seconds from, const std::optional<Seconds>& limit, EventKind kind,
+                        RequestId id) {
   const Seconds past_rounding(1e-6);  // what comes just in time is in time
   if (!on_late_ || !limit) return;
-  platform_.at(platform_.now() + *limit + past_rounding, *this, tag(kind, id));
+  platform_.at(from + *limit + past_rounding, *this, tag(kind, id));
 }
 
 void FrontEnd::tell_late(Open& open) {
@@ -130,8 +137,12 @@ void FrontEnd::cancel(RequestId id, Seconds date) {
 
 void FrontEnd::give_up(Open& open, RequestStatus status) {
   if (open.is_in_pool) return pool_->cancel(open.request.id, status);
-  RequestRecord record = open.record;
+  end_unanswered(open.record, status);
+}
+
+void FrontEnd::end_unanswered(RequestRecord record, RequestStatus status) {
   record.status = status;
+  record.finished = Seconds(-1.0);
   end(record);
 }
 
@@ -140,12 +151,13 @@ void FrontEnd::hand_on(Open& open) {
   pool_->submit(open.request, open.record);
 }
 
-void FrontEnd::on_first_token(RequestId id) {
+void FrontEnd::on_first_token(RequestId id, Seconds seen) {
   Open& open = open_.at(id.value);
-  if (std::exchange(open.has_first_token, true) || open.request.output_tokens < 2) return;
+  if (std::exchange(open.first_token, seen) || open.request.output_tokens < 2) return;
   const SloTargets limits = limits_.of(open.request.priority);
   if (!limits.tpot) return;
-  arm_late(*limits.tpot * static_cast<double>(open.request.output_tokens - 1), EventKind::late, id);
+  arm_late(seen, *limits.tpot * static_cast<double>(open.request.output_tokens - 1),
+           EventKind::late, id);
 }
 
 void FrontEnd::on_request_lost(const RequestRecord& record) {
@@ -161,7 +173,14 @@ void FrontEnd::on_request_lost(const RequestRecord& record) {
   platform_.at(platform_.now() + settings_.retry_delay, *this, tag(EventKind::retried, record.id));
 }
 
-void FrontEnd::on_request_ended(const RequestRecord& record) { end(record); }
+void FrontEnd::on_request_ended(const RequestRecord& record) {
+  if (record.finished <= platform_.now()) return end(record);
+  // The last tokens are on their way: its client still waits, and may yet give up.
+  Open& open = open_.at(record.id.value);
+  open.is_in_pool = false;
+  open.record = record;
+  platform_.at(record.finished, *this, tag(EventKind::answered, record.id));
+}
 
 void FrontEnd::end(const RequestRecord& record) {
   const bool is_open = open_.erase(record.id.value) == 1;
@@ -187,13 +206,10 @@ void FrontEnd::end(const RequestRecord& record) {
 void FrontEnd::close() {
   is_closed_ = true;
   pool_->abandon();
-  std::vector<RequestRecord> waiting;  // for their next attempt
+  std::vector<RequestRecord> waiting;  // for their next attempt, or their last tokens
   for (const auto& [id, open] : open_) waiting.push_back(open.record);
   std::ranges::sort(waiting, {}, &RequestRecord::id);
-  for (RequestRecord& record : waiting) {
-    record.status = RequestStatus::unfinished;
-    end(record);
-  }
+  for (const RequestRecord& record : waiting) end_unanswered(record, RequestStatus::unfinished);
 }
 
 }  // namespace foretoken

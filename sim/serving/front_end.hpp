@@ -1,7 +1,9 @@
 // Where requests enter and leave: takes them from the source as they arrive, hands them to the pool
 // that serves them, sends those that a failure lost again, gives up those whose clients do, and
 // ends each exactly once: in the timeline, and for the source (closed loops and sessions wait for
-// that). Who serves what is the pool's business.
+// that). It keeps the clients' time: what a pool has computed ends when the client has it, so that
+// deadlines, the end of the run and the next request go by that. Who serves what is the pool's
+// business.
 #pragma once
 
 #include <functional>
@@ -49,7 +51,7 @@ class FrontEnd final : public EventHandler, public RequestListener {
   [[nodiscard]] std::int64_t ended() const { return ended_; }
 
   void on_event(std::uint64_t tag) override;
-  void on_first_token(RequestId id) override;
+  void on_first_token(RequestId id, Seconds seen) override;
   void on_request_ended(const RequestRecord& record) override;
   void on_request_lost(const RequestRecord& record) override;
 
@@ -62,12 +64,13 @@ class FrontEnd final : public EventHandler, public RequestListener {
     first_token_due,
     cancelled,
     first_token_late,
-    late
+    late,
+    answered
   };
   struct Open {
     Request request;
-    RequestRecord record;  // as of the last loss
-    bool has_first_token = false;
+    RequestRecord record;                // as of the last loss, or as the pool ended it
+    std::optional<Seconds> first_token;  // when the client sees it
     bool is_in_pool = false;
     bool is_late = false;
   };
@@ -78,11 +81,13 @@ class FrontEnd final : public EventHandler, public RequestListener {
   void accept(Request request);
   void arm_deadlines(const Request& request);
   void hand_on(Open& open);
-  /// `limit` from now on, or never if it is negative, the request is late.
-  void arm_late(const std::optional<Seconds>& limit, EventKind kind, RequestId id);
+  /// `limit` after `from`, or never if there is none, the request is late.
+  void arm_late(Seconds from, const std::optional<Seconds>& limit, EventKind kind, RequestId id);
   void tell_late(Open& open);
   /// Its client does not want it any more.
   void give_up(Open& open, RequestStatus status);
+  /// Nobody works on it, and it has no whole answer.
+  void end_unanswered(RequestRecord record, RequestStatus status);
   void end(const RequestRecord& record);
 
   Platform& platform_;

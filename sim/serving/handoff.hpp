@@ -78,7 +78,9 @@ class Handoff final : public Pool, public KvPort, public EventHandler {
   class SideListener final : public RequestListener {
    public:
     SideListener(Handoff& handoff, Side side) : handoff_(handoff), side_(side) {}
-    void on_first_token(RequestId id) override { handoff_.client_.on_first_token(id); }
+    void on_first_token(RequestId id, Seconds seen) override {
+      handoff_.client_.on_first_token(id, seen);
+    }
     void on_request_ended(const RequestRecord& record) override {
       handoff_.on_ended(side_, record);
     }

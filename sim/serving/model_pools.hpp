@@ -20,7 +20,7 @@ class ModelPools final : public Pool, public RequestListener {
   void cancel(RequestId id, RequestStatus status) override;
   void abandon() override;
 
-  void on_first_token(RequestId id) override { client_.on_first_token(id); }
+  void on_first_token(RequestId id, Seconds seen) override { client_.on_first_token(id, seen); }
   void on_request_ended(const RequestRecord& record) override;
   void on_request_lost(const RequestRecord& record) override;
 

@@ -14,9 +14,9 @@ namespace foretoken {
 class RequestListener {
  public:
   virtual ~RequestListener() = default;
-  /// The client has its first token. Not called again for a later attempt.
-  virtual void on_first_token(RequestId id) = 0;
-  /// It came to an end.
+  /// The client has its first token at `seen`, now or later. Not called again for a later attempt.
+  virtual void on_first_token(RequestId id, Seconds seen) = 0;
+  /// It came to an end; if it is completed, the client has its answer at `finished`, now or later.
   virtual void on_request_ended(const RequestRecord& record) = 0;
   /// What worked on it failed. `record` says what the client has got; its status is meaningless.
   virtual void on_request_lost(const RequestRecord& record) = 0;

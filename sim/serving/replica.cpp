@@ -404,7 +404,7 @@ void Replica::count_tokens(const Batch& batch) {
     sent += news;
     if (before == 0) {
       sequence.record.first_token = now;
-      listener_.on_first_token(sequence.record.id);
+      listener_.on_first_token(sequence.record.id, now);
     } else {
       const Seconds own_gap = now - sequence.last_token;
       if (own_gap != gap && equal_gaps > 0) {

@@ -46,7 +46,7 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
     sequence.delivered = 1;
     sequence.last_token = sequence.record.first_token = shown;
     timeline_.record_tokens(shown, 1);
-    listener_.on_first_token(id);
+    listener_.on_first_token(id, shown);
     if (observer_ != nullptr) observer_->on_tokens(id, 1, shown);
   }
   sequence.computed = sequence.prompt_tokens;

@@ -93,6 +93,7 @@ class FleetTest : public ::testing::Test {
       config.pricers = {&pricer};
       config.send_links = {GroupLinks{}};
       config.context_max = 2000;
+      config.host = host;
       replicas.push_back(std::make_unique<Replica>(
           config, *platform, [this] { return start_engines(); }, timeline, *fleet, nullptr));
       fleet->add(*replicas.back(),
@@ -145,6 +146,7 @@ class FleetTest : public ::testing::Test {
   std::int64_t blocks = 100;
   std::size_t most_open = FrontEnd::open_max;
   SchedulerLimits limits;
+  HostSettings host;
   RequestList source;
   Timeline timeline{Seconds(0.0)};
   std::unique_ptr<Platform> platform;

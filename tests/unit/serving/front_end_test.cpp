@@ -64,6 +64,46 @@ TEST_F(FrontEndTest, ATimeoutIsForTheWholeAnswer) {
   EXPECT_NEAR(platform->now().value(), steps(3.9), 1e-9);
 }
 
+// Tokens arrive two steps after they are computed: the first at 3, an answer of two at 4.
+TEST_F(FrontEndTest, AnAnswerIsThereWhenItsClientHasIt) {
+  host.front_end_output = Seconds(steps(2));
+  add(0, 50, 2);
+  build(1);
+  run();
+  EXPECT_NEAR(record(0).finished.value(), steps(4), 1e-9);
+  EXPECT_EQ(record(0).ended, record(0).finished);
+  ASSERT_EQ(source.finished.size(), 1U);
+  EXPECT_EQ(source.finished[0].second, record(0).finished) << "closed loops go on from there";
+  EXPECT_NEAR(platform->now().value(), steps(4), 1e-9);
+}
+
+TEST_F(FrontEndTest, ClientsGoByTheTokensThatTheyHave) {
+  host.front_end_output = Seconds(steps(2));
+  limits.sequences_max = 1;
+  add(0, 50, 2).timeout = Seconds(steps(3.5));
+  add(10, 50, 2).timeout = Seconds(steps(4.5));
+  add(20, 50, 9).first_token_timeout = Seconds(steps(2.5));
+  add(30, 50, 2).first_token_timeout = Seconds(steps(3.5));
+  build(1);
+  run();
+  EXPECT_EQ(record(0).status, RequestStatus::timed_out);
+  EXPECT_LT(record(0).finished, Seconds(0.0));
+  EXPECT_NEAR(record(0).ended.value(), steps(3.5), 1e-9);
+  EXPECT_EQ(record(1).status, RequestStatus::completed);
+  EXPECT_EQ(record(2).status, RequestStatus::timed_out);
+  EXPECT_EQ(record(3).status, RequestStatus::completed);
+}
+
+TEST_F(FrontEndTest, AnAnswerOnItsWayWhenTheRunIsCutIsUnfinished) {
+  host.front_end_output = Seconds(steps(2));
+  add(0, 50, 2);
+  build(1);
+  at(3.5, [&] { platform->stop(); });
+  run();
+  EXPECT_EQ(record(0).status, RequestStatus::unfinished);
+  EXPECT_LT(record(0).finished, Seconds(0.0));
+}
+
 TEST_F(FrontEndTest, WhatWillMissTheSloIsToldOnceAndAsSoonAsItIsCertain) {
   limits.sequences_max = 1;  // one after the other
   add(0, 50, 4);             // first token at 1, then one a step

@@ -27,7 +27,7 @@ class FixedPrice final : public Predictor {
 class Records final : public RequestListener {
  public:
   explicit Records(Timeline& timeline) : timeline_(timeline) {}
-  void on_first_token(RequestId) override {}
+  void on_first_token(RequestId, Seconds) override {}
   void on_request_ended(const RequestRecord& record) override { timeline_.record_request(record); }
   void on_request_lost(const RequestRecord&) override {}
 
