@@ -33,13 +33,15 @@ class KvStore {
 
   [[nodiscard]] const KvStoreSettings& settings() const { return settings_; }
 
-  /// When bytes that are asked for now will have come, behind all that was asked for before. They
-  /// are unpacked while they come.
-  Seconds read(Seconds now, Bytes size) {
+  /// When bytes that are asked for now will have come, behind all that was asked for before. Their
+  /// reader unpacks them while they come, one read after the other: its codec is free again at
+  /// `codec_free_at`.
+  Seconds read(Seconds now, Bytes size, Seconds& codec_free_at) {
     const Seconds begin = std::max(free_at_, now);
     const Seconds sent = pass(now, size);
     if (!(settings_.codec_rate > BytesPerSecond(0.0))) return sent + settings_.latency;
-    return std::max(sent, begin + size / settings_.codec_rate) + settings_.latency;
+    codec_free_at = std::max(sent, std::max(begin, codec_free_at) + size / settings_.codec_rate);
+    return codec_free_at + settings_.latency;
   }
   /// When it will have come. Nobody waits for a write but what comes after it, and a replica that
   /// leaves.

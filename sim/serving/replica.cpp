@@ -251,7 +251,7 @@ void Replica::reset() {
   sequences_.clear();
   free_sequences_.clear();
   front_end_queue_.clear();
-  front_end_free_ = platform_.now();
+  front_end_free_ = codec_free_at_ = platform_.now();
   arrivals_.clear();
   prefetches_.clear();
   free_prefetches_.clear();

@@ -288,6 +288,7 @@ class Replica final : public EventHandler {
   HostClock host_;
   std::deque<Sequence*> front_end_queue_;  // null: was cancelled there
   Seconds front_end_free_;                 // when it has handed over all of these
+  Seconds codec_free_at_;                  // when it has unpacked what it reads from the store
   std::vector<Prefetch> prefetches_;
   std::vector<std::size_t> free_prefetches_;
   std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already

@@ -45,8 +45,9 @@ bool Replica::pass_store(std::size_t stage, std::size_t slot_index) {
   if (to_store > 0) (void)store.write(platform_.now(), static_cast<double>(to_store) * block);
   if (from_store == 0) return false;
   ++slot.copies_open;
-  platform_.at(store.read(platform_.now(), static_cast<double>(from_store) * block), *this,
-               tag(EventKind::fetched, stage, slot_index));
+  const Seconds date =
+      store.read(platform_.now(), static_cast<double>(from_store) * block, codec_free_at_);
+  platform_.at(date, *this, tag(EventKind::fetched, stage, slot_index));
   return true;
 }
 

@@ -53,7 +53,8 @@ bool Replica::prefetch(Sequence& sequence) {
   const Bytes chunk = static_cast<double>(prefetch.chunk_blocks) * block_of_rank();
   std::size_t asked = 0;
   for (const std::size_t until : parts_of(chunks)) {
-    const Seconds date = store->read(platform_.now(), static_cast<double>(until - asked) * chunk);
+    const Seconds date =
+        store->read(platform_.now(), static_cast<double>(until - asked) * chunk, codec_free_at_);
     platform_.at(date, *this, tag(EventKind::prefetched, number, 0));
     ++prefetch.events_open;
     asked = until;

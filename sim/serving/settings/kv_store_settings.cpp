@@ -23,8 +23,8 @@ const Keys<KvStoreSettings>& kv_store_keys() {
       {"shared",
        &S::shared,
        {},
-       "Whether all replicas share one store, which survives failures. false: each has "
-       "its own (a local disk), lost with it."},
+       "Whether all replicas of a pool share one store, which survives failures; each pool has one "
+       "of this capacity. false: each replica has its own (a local disk), lost with it."},
       {"writes",
        &S::writes,
        {},
@@ -55,7 +55,8 @@ const Keys<KvStoreSettings>& kv_store_keys() {
        "8 bits, 3.5 to 4.3 as published for CacheGen (arXiv:2310.07240)."},
       Key<S>("codec_rate", &S::codec_rate,
              {.range = not_negative(), .fallback = "not set (at no cost)", .quiet = true},
-             "Rate, in bytes of KV cache, at which reads are decompressed as they arrive.")
+             "Rate, in bytes of KV cache, at which a replica decompresses what it reads, as it "
+             "arrives.")
           .written_if([](const S& s) { return s.compression > 1; }),
   };
   return keys;
