@@ -183,9 +183,11 @@ EnergyFigures energy_of(const SimulatedRun& outcome, std::size_t pool) {
 }
 
 void add_energy(const SimulatedRun& outcome, Report& report) {
-  double tokens = 0;
+  // Of the whole run, warm-up included, as the energy is.
+  double tokens = 0, completed = 0;
   for (const RequestRecord& record : outcome.timeline.requests()) {
     tokens += static_cast<double>(record.output_tokens);
+    completed += record.status == RequestStatus::completed ? 1 : 0;
   }
   EnergyFigures all;
   for (std::size_t pool = 0; pool < outcome.pools.specs().size(); ++pool) {
@@ -198,7 +200,6 @@ void add_energy(const SimulatedRun& outcome, Report& report) {
   }
   const double joules = all.steps_j + all.idle_j + all.host_j;
   if (tokens > 0.0) report.energy_j_per_token = joules / tokens;
-  const auto completed = static_cast<double>(report.requests.completed);
   if (completed > 0.0) all.per_request_j = joules / completed;
   report.energy = all;
 }

@@ -55,6 +55,8 @@ TEST(Energy, IsThatOfStepsOfWaitingAndOfHosts) {
   EXPECT_NEAR(energy({"cluster.host_power=500 W"}, &EnergyFigures::host_j), 500 * duration, 1);
   const double all = energy({}, &EnergyFigures::steps_j) + energy({}, &EnergyFigures::idle_j);
   EXPECT_NEAR(energy({}, &EnergyFigures::per_request_j), all / 5, 1);
+  EXPECT_NEAR(energy({"run.warmup=10 s"}, &EnergyFigures::per_request_j), all / 5, 1)
+      << "the energy is that of the whole run";
   EXPECT_NEAR(told(answers, {}, [](const Report& r) { return *r.energy_j_per_token; }), all / 1000,
               0.1);
 }
