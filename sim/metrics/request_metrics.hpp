@@ -78,7 +78,7 @@ struct RequestRecord {
   FailureReason reason = FailureReason::none;  // of failed and rejected
   KvHandoff handoff;
   /// The conversation or trajectory it is part of, how many requests that has in all, and the one
-  /// whose end let this one be sent.
+  /// whose end or dispatch let this one be sent.
   std::optional<std::uint64_t> session = std::nullopt;
   std::int32_t session_requests = 0;
   std::optional<RequestId> after = std::nullopt;

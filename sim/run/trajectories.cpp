@@ -30,15 +30,15 @@ using RecordOf =
     std::unordered_map<std::uint32_t, const RequestRecord*>;  // looked up, never walked
 
 /// Time that requests took on the path that decided when the last one ended: from there, always
-/// the request whose end let the next be sent.
+/// the request whose end let the next be sent, or whose dispatch did, as far as the next waited.
 Seconds model_time(const RequestRecord& last, const RecordOf& record_of) {
-  Seconds sum;
-  const RequestRecord* record = &last;
-  while (true) {
-    sum += record->end_to_end();
-    if (!record->after) return sum;
-    record = record_of.at(record->after->value);
+  Seconds sum = last.end_to_end();
+  for (const RequestRecord* next = &last; next->after;) {
+    const RequestRecord* record = record_of.at(next->after->value);
+    sum += std::min(record->end_to_end(), next->arrival - record->arrival);
+    next = record;
   }
+  return sum;
 }
 
 }  // namespace

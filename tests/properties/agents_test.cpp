@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 
+#include "tests/own_folder.hpp"
 #include "tests/properties/run_text.hpp"
 #include "workloads/requests/trace_format.hpp"
 
@@ -146,7 +148,11 @@ TEST_P(RandomAgents, NoCallIsBeforeWhatItWaitsForAndNoneIsLost) {
   }
   ASSERT_TRUE(report.trajectories);
   EXPECT_EQ(report.trajectories->started, std::ssize(span));
-  EXPECT_EQ(report.trajectories->completed, std::ssize(span) - std::ssize(failed_at));
+  // The limit on requests may cut the last one short.
+  const std::int64_t cut =
+      std::ssize(span) - std::ssize(failed_at) - report.trajectories->completed;
+  EXPECT_TRUE(cut == 0 || cut == 1) << cut;
+  if (cut == 1) span.erase(std::prev(span.end()));
   if (failed_at.empty()) {
     EXPECT_EQ(report.requests.completed, 400);
   }
@@ -157,6 +163,38 @@ TEST_P(RandomAgents, NoCallIsBeforeWhatItWaitsForAndNoneIsLost) {
   EXPECT_NEAR(report.trajectories->e2e_ms.max, longest * 1e3, 1e-6);
   EXPECT_GT(report.trajectories->model_share, 0.0);
   EXPECT_LE(report.trajectories->model_share, 1.0 + 1e-12);
+}
+
+TEST(AgentProperties, ADispatchSendsTheNextWhateverElseGoesOn) {
+  const std::string file = own_folder() / "dispatch.jsonl";
+  std::ofstream(file)
+      << R"({"schema":"dynamo.agentic_mooncake","version":2,"block_size":64,"hash_id_scope":"local","source":{"format":"x","digest":"y"}})"
+         "\n"
+         R"({"request_id":"a","play_id":"p","session_id":"m","model":"m","input_length":64,"output_length":400,"hash_ids":[1],"not_before_ms":0})"
+         "\n"
+         R"({"request_id":"b","play_id":"p","session_id":"k","model":"m","input_length":64,"output_length":400,"hash_ids":[2],"not_before_ms":0,"dependencies":[{"request_id":"a","trigger":"dispatch","relation":"spawn","delay_ms":300}]})"
+         "\n";
+  const Report report = run_scenario(
+      scenario_from("[model]\nname = \"llama-3.1-8b\"\n[cluster]\nname = \"h200-sxm-1\"\n"
+                    "[predictor]\nname = \"roofline\"\n[workload]\ntrace = \"" +
+                    file + "\"\n"),
+      Catalogs());
+  ASSERT_EQ(report.rows.size(), 2U);
+  const RequestRow &a = report.rows[0], &b = report.rows[1];
+  EXPECT_DOUBLE_EQ(b.arrival_s, 0.3);
+  EXPECT_LT(*b.scheduled_s, 0.32);
+  EXPECT_EQ(b.after, a.id);
+  ASSERT_GT(*a.finished_s, 0.3);
+  // Until b was sent a worked, then b did: the model never let the agent wait for anything else.
+  EXPECT_NEAR(report.trajectories->model_share, 1.0, 1e-9);
+}
+
+TEST(AgentProperties, ATaskThatTheLimitCutsIsNotCompleted) {
+  const Report report = run_scenario(scenario_from(one_task, {"workload.requests=1"}), Catalogs());
+  EXPECT_EQ(report.requests.completed, 1);
+  ASSERT_TRUE(report.trajectories);
+  EXPECT_EQ(report.trajectories->started, 1);
+  EXPECT_EQ(report.trajectories->completed, 0);
 }
 
 /// Recorded agents, against the order that their trace tells.

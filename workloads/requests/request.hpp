@@ -36,8 +36,9 @@ struct Request {
   PrefixHashes prefix_hashes = {};
   int prefix_block_tokens = 0;
   bool prefix_hashes_cover_output = false;  // they go on over the answer: conversations
-  /// Requests of one conversation, user or trajectory; how many it has in all, and the one whose
-  /// end let this one be sent: the last of those that it waited for.
+  /// Requests of one conversation, user or trajectory; how many it has in all, those beyond the
+  /// traffic's limit included, and the one whose end, or dispatch, let this one be sent: the last
+  /// of those that it waited for.
   std::optional<std::uint64_t> session = std::nullopt;
   std::int32_t session_requests = 0;
   std::optional<RequestId> after = std::nullopt;
@@ -68,9 +69,9 @@ class RequestSource {
   /// A request ended at `now` without a whole answer.
   virtual void on_given_up(RequestId id, Seconds now) { on_finished(id, now); }
 
-  /// What the ends since the last call have led to, request by request until nullopt: the next
-  /// turns of their sessions, and users who come back sooner than others (overtakes()). They arrive
-  /// at their own dates, whatever next() yields meanwhile.
+  /// What the ends, and the calls of next(), since the last call have led to, request by request
+  /// until nullopt: the next turns of their sessions, and users who come back sooner than others
+  /// (overtakes()). They arrive at their own dates, whatever next() yields meanwhile.
   virtual std::optional<Request> next_follow_up() { return std::nullopt; }
 
   /// Whether requests may come that nothing here leads to: live traffic.

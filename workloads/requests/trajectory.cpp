@@ -18,10 +18,11 @@ namespace {
 struct Open {
   std::uint64_t number = 0;
   Trajectory plan;
+  std::size_t planned = 0;               // calls, those beyond the limit included
   std::vector<int> missing;              // calls that each still waits for
   std::vector<std::size_t> waiters_end;  // behind the last call that waits for each
   std::vector<Seconds> due;  // when each may be sent, by those that it no longer waits for
-  std::vector<std::optional<RequestId>> after;  // the call whose end `due` comes from
+  std::vector<std::optional<RequestId>> after;  // the call whose end or start `due` comes from
   std::size_t left = 0;                         // calls that have not been answered
   int in_flight = 0;
   bool is_over = false;     // a call failed
@@ -49,7 +50,7 @@ class TrajectorySource final : public RequestSource {
     const std::uint64_t number = begun.number;
     Open& open = open_.emplace(number, std::move(begun)).first->second;
     Request first = issue(open, 0, arrival->time);
-    tell_sent(open, 0, arrival->time);
+    tell_sent(open, 0, first);
     return first;
   }
 
@@ -65,7 +66,7 @@ class TrajectorySource final : public RequestSource {
     Open& open = open_.at(number);
     --open.in_flight;
     --open.left;
-    if (!open.is_over) tell_waiting(open, call, {now, id});
+    if (!open.is_over) tell_waiting(open, call, {now, id, false});
     end_if_over(open, now);
   }
 
@@ -89,6 +90,7 @@ class TrajectorySource final : public RequestSource {
     open.adapter = adapters_.next();
     std::vector<Call>& calls = open.plan.calls;
     FORETOKEN_CHECK(!calls.empty(), "trajectory {} has no calls", open.number);
+    open.planned = calls.size();
     if (limits_.requests) {
       const auto room = static_cast<std::size_t>(*limits_.requests - planned_);
       if (calls.size() > room) calls.resize(room);
@@ -111,14 +113,15 @@ class TrajectorySource final : public RequestSource {
     return open;
   }
 
-  /// What has become of a call: it was sent, or (by whom) it has ended.
+  /// What has become of a call: it was sent, or it has ended.
   struct Event {
     Seconds date;
-    std::optional<RequestId> ended;
+    RequestId request;
+    bool is_start;
   };
 
-  void tell_sent(Open& open, std::size_t call, Seconds date) {
-    if (open.has_starts) tell_waiting(open, call, {date, std::nullopt});
+  void tell_sent(Open& open, std::size_t call, const Request& sent) {
+    if (open.has_starts) tell_waiting(open, call, {sent.arrival, sent.id, true});
   }
 
   /// Sends what waited for nothing else any more, and what waits for that to be sent.
@@ -126,19 +129,19 @@ class TrajectorySource final : public RequestSource {
     for (std::size_t i = call + 1; i < open.waiters_end[call]; ++i) {
       bool was_waiting = false;
       for (const CallWait& wait : open.plan.calls[i].waits_for) {
-        if (wait.call != static_cast<int>(call) || wait.for_start == event.ended.has_value())
-          continue;
+        if (wait.call != static_cast<int>(call) || wait.for_start != event.is_start) continue;
         was_waiting = true;
         --open.missing[i];
         const Seconds due = event.date + wait.delay;
         if (due < open.due[i]) continue;
         open.due[i] = due;
-        open.after[i] = event.ended;
+        open.after[i] = event.request;
       }
       if (!was_waiting || open.missing[i] > 0) continue;
-      follow_ups_.push_back(issue(open, i, open.due[i]));
-      follow_ups_.back().after = open.after[i];
-      tell_sent(open, i, open.due[i]);
+      Request next = issue(open, i, open.due[i]);
+      next.after = open.after[i];
+      follow_ups_.push_back(next);
+      tell_sent(open, i, next);
     }
   }
 
@@ -163,7 +166,7 @@ class TrajectorySource final : public RequestSource {
     request.id = RequestId{issued_++};
     request.arrival = arrival;
     request.session = open.number;
-    request.session_requests = static_cast<std::int32_t>(open.plan.calls.size());
+    request.session_requests = static_cast<std::int32_t>(open.planned);
     if (!call.is_whole) go_on(open, call, request);
     give_adapter(open.adapter, request);
     call_of_.emplace(request.id.value, std::pair(open.number, number));

@@ -78,6 +78,12 @@ TEST(Sessions, HashesCoverQuestionsAndAnswersAndAreSharedWithinTheSystemPrompt) 
   }
 }
 
+TEST(Sessions, ASessionThatTheLimitCutsKeepsItsLength) {
+  const auto source = source_of(chat);  // 7 = 3 + 3 + 1
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(source->next()->session_requests, 3) << i;
+  EXPECT_FALSE(source->next());
+}
+
 TEST(Sessions, TheLimitCutsTheLastSessionAndCountsTurns) {
   const auto source = source_of(chat);  // 7 = 3 + 3 + 1
   std::map<std::uint64_t, int> turns;
