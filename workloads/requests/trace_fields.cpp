@@ -133,9 +133,10 @@ std::int64_t time_ns(const Value& row, std::string_view key, double unit_s) {
   return time_ns_of(member(row, key), key, unit_s);
 }
 
-std::int64_t delay_ns(const Value& row, std::string_view key) {
-  const std::int64_t delay = time_ns(row, key, 1e-3);
-  if (delay < 0) throw BadLine(fmt::format("{} must be at least 0 ms", key));
+std::int64_t delay_ns(const Value& row, std::string_view key, double unit_s) {
+  const std::int64_t delay = time_ns(row, key, unit_s);
+  if (delay < 0)
+    throw BadLine(fmt::format("{} must be at least 0 {}", key, unit_s < 1.0 ? "ms" : "s"));
   return delay;
 }
 

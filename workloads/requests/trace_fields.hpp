@@ -34,8 +34,8 @@ int token_count_of(const Value& value, std::string_view name);
 std::int64_t time_ns(std::string_view text, std::string_view name, double unit_s);
 std::int64_t time_ns(const Value& row, std::string_view key, double unit_s);
 
-/// The member `key`, at least 0 ms.
-std::int64_t delay_ns(const Value& row, std::string_view key);
+/// The member `key`, a number of units of 1 or 0.001 s, at least 0.
+std::int64_t delay_ns(const Value& row, std::string_view key, double unit_s = 1e-3);
 
 std::int64_t time_ns_of(const Value& value, std::string_view name, double unit_s);
 

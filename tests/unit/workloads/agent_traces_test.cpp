@@ -159,7 +159,7 @@ TEST_F(AgentTraces, VersionTwoHasAHeaderAndWaitsForSendingToo) {
   const Request a = *source->next();
   const Request b = *source->next_follow_up();
   EXPECT_DOUBLE_EQ(b.arrival.value(), 0.3);
-  EXPECT_FALSE(b.after);  // no end let it be sent
+  EXPECT_EQ(b.after, a.id);
   EXPECT_EQ(a.prefix_hashes, b.prefix_hashes);
   EXPECT_THAT(mistakes(R"({"schema":"dynamo.agentic_mooncake","version":3,"block_size":64})"),
               "t.jsonl:1: version must be 2, found 3");
@@ -247,7 +247,7 @@ TEST_F(AgentTraces, TheExamplesAreRecognised) {
 TEST_F(AgentTraces, LimitsCountCalls) {
   const auto source = source_of(weka_session(true), "arrivals = \"all_at_once\"\nrequests = 2\n");
   const Request first = *source->next();
-  EXPECT_EQ(first.session_requests, 2);
+  EXPECT_EQ(first.session_requests, 4) << "as recorded";
   source->on_finished(first.id, Seconds(1.0));
   EXPECT_TRUE(source->next_follow_up());
   EXPECT_FALSE(source->next_follow_up());
@@ -280,6 +280,11 @@ TEST_F(AgentTraces, DamagedFilesAreToldWithTheirLine) {
             "t.jsonl:2: lacks \"timestamp\", which earlier sessions have");
   EXPECT_EQ(mistakes(R"({"requests":[{"t":0,"in":5,"out":1,"hash_ids":[]},{"t":1,"out":2}]})"),
             "t.jsonl:1: requests[1]: lacks \"in\"");
+  for (const std::string key : {"t", "api_time", "think_time"}) {
+    EXPECT_EQ(mistakes(R"({"requests":[{"in":5,"out":1,"hash_ids":[],)" +
+                       std::string(key == "t" ? "" : R"("t":1,)") + '"' + key + "\":-1}]}\n"),
+              "t.jsonl:1: requests[0]: " + key + " must be at least 0 s");
+  }
   EXPECT_EQ(mistakes(R"({"requests":[{"t":0,"in":5,"out":1,"hash_ids":[]},)"
                      R"({"t":1,"type":"subagent","requests":[{"t":1,"in":"x","out":2}]}]})"),
             "t.jsonl:1: requests[1]: requests[0]: in must be a number of tokens, found a string");

@@ -86,7 +86,7 @@ class WekaSession {
   }
 
   void start_subagent(const Value& entry, std::int64_t origin_ns, Agent& agent, int parent) {
-    const std::int64_t begin = origin_ns + time_ns(entry, "t", 1.0);
+    const std::int64_t begin = origin_ns + delay_ns(entry, "t", 1.0);
     const int known = last_known(agent.calls, begin);
     const std::vector<int> ends = read_agent(
         list(entry, "requests"), is_relative_ ? begin : origin_ns, known >= 0 ? known : parent);
@@ -94,14 +94,14 @@ class WekaSession {
   }
 
   void read_call(const Value& entry, std::int64_t origin_ns, Agent& agent, int parent) {
-    const std::int64_t begin = origin_ns + time_ns(entry, "t", 1.0);
+    const std::int64_t begin = origin_ns + delay_ns(entry, "t", 1.0);
     const bool is_timed = entry.find("api_time") != nullptr;
-    const std::int64_t end = begin + (is_timed ? time_ns(entry, "api_time", 1.0) : 0);
+    const std::int64_t end = begin + (is_timed ? delay_ns(entry, "api_time", 1.0) : 0);
     TraceRow row{begin, token_count(entry, "in"), answer_tokens(entry), {}};
     row.prefix_hashes = covering_hashes(hashes(entry, "hash_ids"), scope_);
     TracePlace place{.trajectory = name_, .id = id_of(static_cast<int>(rows_.size()))};
     std::optional<std::int64_t> think;
-    if (entry.find("think_time") != nullptr) think = time_ns(entry, "think_time", 1.0);
+    if (entry.find("think_time") != nullptr) think = delay_ns(entry, "think_time", 1.0);
     const auto wait = [&](int call) {
       const std::int64_t passed = begin - times_[static_cast<std::size_t>(call)].end;
       place.waits_for.push_back({id_of(call), std::max<std::int64_t>(think.value_or(passed), 0)});
