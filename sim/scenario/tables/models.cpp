@@ -60,6 +60,11 @@ void keep_only_model(Scenario& scenario, Diagnostics& diagnostics) {
   scenario.model_name = first.model_name;
   scenario.model = first.model;
   scenario.execution = first.execution;
+  // Two pools at most share GPUs; without the other the one has them to itself.
+  for (PoolSpec& pool : kept) {
+    std::string& partner = pool.scenario.deployment.shares_gpus_with;
+    if (std::ranges::find(kept, partner, &PoolSpec::name) == kept.end()) partner.clear();
+  }
   scenario.pools = std::move(kept);
   std::erase_if(scenario.failures, [&](const Failure& failure) {
     return failure.part == FailingPart::replica &&

@@ -80,6 +80,18 @@ TEST(Models, OneAloneLeavesTheOthersOut) {
   EXPECT_EQ(to_toml(resolved_scenario(again)), to_toml(resolved_scenario(scenario)));
 }
 
+TEST(Models, OneAloneHasItsGpusToItself) {
+  const std::string autoscaler =
+      "autoscaler = { min = 1, max = 4, metric = \"outstanding\", target = 2.0 }\n";
+  const std::string sharing = std::string(minimal) + classes + "[pool.small]\nrole = \"both\"\n" +
+                              autoscaler +
+                              "[pool.large]\nrole = \"both\"\nshares_gpus_with = \"small\"\n" +
+                              autoscaler + "[pool.large.model]\nname = \"llama-3.1-70b\"\n";
+  EXPECT_EQ(read(sharing).pools[1].scenario.deployment.shares_gpus_with, "small");
+  const Scenario alone = read(sharing, {"run.only_model=llama-3.1-70b"});
+  EXPECT_EQ(alone.pools[0].scenario.deployment.shares_gpus_with, "");
+}
+
 TEST(Models, OneAloneHasToBeServedAndAskedFor) {
   EXPECT_THAT(error_of(several, {"run.only_model=llama-3.1-8"}),
               HasSubstr("run.only_model: no pool serves it: unknown model 'llama-3.1-8'; did you "
