@@ -12,7 +12,7 @@ const Keys<SloTargets::Class>& class_keys() {
       {"priority",
        &S::priority,
        {.required = true},
-       "Priority of these requests, from [[workload.priorities]] or a trace."},
+       "Priority of these requests, from [[workload.priorities]] or [[workload.classes]]."},
       {"ttft",
        &S::ttft,
        {.range = positive, .fallback = "slo.ttft"},

@@ -1,5 +1,6 @@
 #include "sim/run/run.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "sim/run/deployed_pools.hpp"
@@ -46,9 +47,22 @@ class Horizon final : public EventHandler {
   Platform& platform_;
 };
 
+/// Targets and limits of requests that never come are a slip. Of live traffic nobody knows.
+void check_priorities(const Scenario& scenario) {
+  const std::vector<int> priorities = scenario.workload->priorities();
+  const auto check = [&](const char* key, int priority) {
+    if (std::ranges::find(priorities, priority) != priorities.end()) return;
+    throw ConfigError({key}, fmt::format("no request has priority {}; [workload] has {}", priority,
+                                         fmt::join(priorities, ", ")));
+  };
+  for (const auto& one : scenario.slo.classes) check("slo.classes", one.priority);
+  for (const auto& one : scenario.front_end.classes) check("front_end.classes", one.priority);
+}
+
 }  // namespace
 
 Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const RunOptions& options) {
+  if (options.live == nullptr) check_priorities(scenario);
   DeployedPools pools(scenario, catalogs);
   const auto planned = scenario.workload->start(RandomStreams(scenario.run.seed));
   RequestSource& source = options.live != nullptr ? *options.live : *planned;
@@ -116,6 +130,7 @@ Report run_scenario(const Scenario& scenario, const Catalogs& catalogs, const Ru
 }
 
 void check_scenario(const Scenario& scenario, const Catalogs& catalogs) {
+  check_priorities(scenario);
   const DeployedPools pools(scenario, catalogs);
 }
 

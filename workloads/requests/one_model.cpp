@@ -64,6 +64,7 @@ class OneModel final : public Workload {
   }
   int prefix_block_tokens() const override { return all_->prefix_block_tokens(); }
   std::vector<Tenant> tenants() const override { return all_->tenants(); }
+  std::vector<int> priorities() const override { return all_->priorities(); }
   double share() const override { return all_->share_of_model(model_); }
   std::int64_t adapters() const override { return all_->adapters(); }
   bool has(Medium medium) const override { return all_->has(medium); }

@@ -116,6 +116,16 @@ bool RequestClasses::are_priorities() const {
          });
 }
 
+std::vector<int> RequestClasses::priorities() const {
+  if (classes_.empty()) return {0};
+  std::vector<int> priorities;
+  for (const RequestClass& one : classes_) {
+    if (std::ranges::find(priorities, one.priority) == priorities.end())
+      priorities.push_back(one.priority);
+  }
+  return priorities;
+}
+
 double RequestClasses::share_of_model(int model) const {
   if (models_.empty()) return model == 0 ? 1.0 : 0.0;
   return shares_of_models_[static_cast<std::size_t>(model)];

@@ -44,6 +44,8 @@ class RequestClasses {
   [[nodiscard]] bool are_priorities() const;
   /// Each tenant once, in the order of the classes.
   [[nodiscard]] const std::vector<Tenant>& tenants() const { return tenants_; }
+  /// Likewise each priority; without classes 0.
+  [[nodiscard]] std::vector<int> priorities() const;
   /// Likewise each model.
   [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
   /// Part of the requests that ask for models()[model].

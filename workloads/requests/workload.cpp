@@ -127,6 +127,7 @@ class TrafficWorkload final : public Workload {
   double share_of_model(int model) const override { return traffic_.classes.share_of_model(model); }
 
   std::vector<Tenant> tenants() const override { return traffic_.classes.tenants(); }
+  std::vector<int> priorities() const override { return traffic_.classes.priorities(); }
 
   Value resolved() const override {
     Value table;

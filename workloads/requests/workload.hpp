@@ -28,6 +28,8 @@ class Workload {
   [[nodiscard]] virtual int prefix_block_tokens() const { return 0; }
   /// Who sends them, by Request::tenant; empty = nobody in particular.
   [[nodiscard]] virtual std::vector<Tenant> tenants() const { return {}; }
+  /// Each that a request may have.
+  [[nodiscard]] virtual std::vector<int> priorities() const { return {0}; }
   /// Which models they ask for, by Request::model; empty = the only one.
   [[nodiscard]] virtual std::vector<std::string> models() const { return {}; }
   /// Its part of the requests that its limits count; below 1 where some are left out.
