@@ -135,8 +135,10 @@ class ReportText {
         warnings.push_back(ink_.warning(fmt::format("{} {}", counted(count, noun), what)));
     };
     if (requests.arrived == 0)
-      warnings.push_back(
-          ink_.warning("no request is counted: none arrived after the warm-up; lower run.warmup"));
+      warnings.push_back(ink_.warning(
+          report_.warmup_s > 0
+              ? "no request is counted: none arrived after the warm-up; lower run.warmup"
+              : "no request arrived: the duration or part of the traffic holds none; widen it"));
     for (const NamedCount& reason : requests.failed_by) {
       warn(reason.count, "request", fmt::format("failed: {}", failure_text(reason.name)));
     }

@@ -257,7 +257,7 @@ class WorkloadReader {
     table_.expect(
         "trace", takes,
         fmt::format("its requests have {}, which the model does not take; choose one with "
-                    "a [{}] table (foretoken model show NAME), or give prompt_tokens",
+                    "{} table (foretoken model show NAME), or give prompt_tokens",
                     key, model_table));
     if (takes) traffic_.trace_encoders[static_cast<std::size_t>(medium)] = encoder;
   }

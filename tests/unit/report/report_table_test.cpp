@@ -103,8 +103,10 @@ TEST(ReportTable, WrapsBetweenFactsAtSixtyColumns) {
 }
 
 TEST(ReportTable, OfARunWithoutRequestsSaysSo) {
+  EXPECT_THAT(report_table(Report{.warmup_s = 9}, false),
+              HasSubstr("no request is counted: none arrived after the warm-up; lower run.warmup"));
   EXPECT_EQ(report_table(Report{}, false), R"(  requests       0 of 0 completed · 0 s simulated
-  warning        no request is counted: none arrived after the warm-up; lower run.warmup
+  warning        no request arrived: the duration or part of the traffic holds none; widen it
   throughput     0 requests/s · 0 input tokens/s · 0 output tokens/s
 
   latency            mean       p50       p90       p95       p99       max

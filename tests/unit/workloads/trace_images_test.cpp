@@ -78,8 +78,10 @@ TEST_F(TraceImages, CountAsImagesOfTheWorkload) {
 
 TEST_F(TraceImages, WantAModelThatTakesThem) {
   const std::string lines = row(0, 1300, two_images);
-  EXPECT_THAT(error(lines, "", "llama-3.1-8b"),
-              testing::HasSubstr("its requests have images, which the model does not take"));
+  EXPECT_THAT(
+      error(lines, "", "llama-3.1-8b"),
+      testing::HasSubstr("its requests have images, which the model does not take; choose one "
+                         "with a [vision] table (foretoken model show NAME)"));
   EXPECT_THAT(error(lines, "images = { count = 1, width = 9, height = 9 }"),
               testing::HasSubstr("the trace has images of its own; remove the table"));
 }
