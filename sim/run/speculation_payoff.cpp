@@ -5,6 +5,7 @@
 #include "sim/prices/scenario_prices.hpp"
 #include "sim/prices/step_price.hpp"
 #include "sim/run/draft_deployment.hpp"
+#include "sim/serving/host_clock.hpp"
 
 namespace foretoken {
 namespace {
@@ -21,21 +22,19 @@ class PayoffPricer {
         context_tokens_(context_tokens) {}
 
   [[nodiscard]] DraftPayoff::Step step(std::int64_t sequences) const {
-    const double stretch = stretch_of(scenario_, "host");
-    const Seconds gap = scenario_.engine.host.gap * stretch;
-    const Seconds plain = price(batch(sequences, 0)) + gap;
+    const Seconds plain = with_host(price(batch(sequences, 0)), sequences);
     DraftPayoff::Step priced{sequences, plain.value() * 1e3, plain.value() * 1e3};
     const int verified = verified_of(sequences);
     if (verified == 0) return priced;
     SpeculativeSettings speculative = *scenario_.engine.speculative;
     if (!speculative.is_tree()) speculative.drafts = verified;
     const BatchShape shape = batch(sequences, verified);
-    Seconds time = price(shape) + gap + speculative.host_time * stretch;
+    Seconds time = price(shape) + speculative.host_time * stretch_of(scenario_, "host");
     for (const DraftPasses& pass :
          price_drafts(speculative, scenario_.deployment.layout, scenario_.execution,
                       scenario_.cluster, comm_, *predictor_, shape))
       time += pass.time();
-    priced.speculative_ms = time.value() * 1e3 / tokens_of(verified);
+    priced.speculative_ms = with_host(time, sequences).value() * 1e3 / tokens_of(verified);
     return priced;
   }
 
@@ -49,6 +48,15 @@ class PayoffPricer {
   }
 
  private:
+  /// With what the GPU waits for the CPU, behind another step of this kind. Launches are left out:
+  /// steps of decodes replay graphs.
+  [[nodiscard]] Seconds with_host(Seconds step, std::int64_t sequences) const {
+    HostClock host(scenario_.engine.host.here(stretch_of(scenario_, "host")));
+    const HostWork work{.sequences = sequences, .tokens = sequences};
+    const Seconds begin = step + host.delay(Seconds(0.0), step, work);
+    host.step_ended(begin);
+    return step + host.delay(begin, step, work);
+  }
   [[nodiscard]] BatchShape batch(std::int64_t sequences, int drafts) const {
     const SequenceSlice slice{1 + drafts, context_tokens_ + drafts};
     BatchShape shape;

@@ -113,6 +113,24 @@ TEST(SpeculationPayoff, LooksUpWhatIsDraftedAtEachBatch) {
   for (const DraftPayoff::Step& step : never.steps) EXPECT_EQ(step.plain_ms, step.speculative_ms);
 }
 
+TEST(SpeculationPayoff, CountsTheCpuTimeThatTheGpuWaitsFor) {
+  Scenario scenario = scenario_of("method = \"eagle\"\ndrafts = 3\nacceptance = 0.6");
+  const DraftPayoff before = payoff_of(scenario);
+  HostSettings& host = scenario.engine.host;
+  host.async_scheduling = false;
+  host.step = Seconds(2e-3);
+  host.sequence = Seconds(1e-5);
+  const DraftPayoff after = payoff_of(scenario);
+  for (std::size_t i = 0; i < before.steps.size(); ++i) {
+    const double cpu_ms = 2.0 + 0.01 * static_cast<double>(before.steps[i].sequences);
+    EXPECT_NEAR(after.steps[i].plain_ms, before.steps[i].plain_ms + cpu_ms, 1e-9);
+    EXPECT_NEAR(after.steps[i].speculative_ms,
+                before.steps[i].speculative_ms + cpu_ms / before.tokens_per_step, 1e-9);
+  }
+  host.async_scheduling = true;  // as long as the step itself takes longer
+  EXPECT_NEAR(payoff_of(scenario).steps[0].plain_ms, before.steps[0].plain_ms, 1e-9);
+}
+
 TEST(SpeculationPayoff, SaysItInASentence) {
   DraftPayoff payoff{.context_tokens = 1260, .steps = {{1, 8, 4}, {256, 20, 15}}};
   EXPECT_EQ(payoff.sentence(),
