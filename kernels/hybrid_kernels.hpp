@@ -4,6 +4,7 @@
 // them among the others.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -29,10 +30,21 @@ struct EnumNames<StateKind> {
 struct StateLoad {
   std::int64_t prefill_sequences = 0, prefill_tokens = 0;
   std::int64_t decode_sequences = 0, decode_tokens = 0;
+  /// Tokens of the longest prompt, which are worked through one chunk after the other; 0: all are
+  /// equal.
+  std::int64_t prefill_longest = 0;
 
   static StateLoad of(const AttentionLoad& load) {
-    return {load.prefill.sequences, load.prefill.query_tokens, load.decode.sequences,
-            load.decode.query_tokens};
+    const LoadSums& prompts = load.prefill;
+    const bool are_equal = prompts.query_tokens == prompts.sequences * prompts.query_tokens_max;
+    return {prompts.sequences, prompts.query_tokens, load.decode.sequences,
+            load.decode.query_tokens, are_equal ? 0 : prompts.query_tokens_max};
+  }
+  /// Of the longest prompt, on average where nothing says which that is.
+  [[nodiscard]] double longest_prompt() const {
+    if (prefill_longest > 0) return static_cast<double>(prefill_longest);
+    return static_cast<double>(prefill_tokens) /
+           static_cast<double>(std::max<std::int64_t>(prefill_sequences, 1));
   }
   [[nodiscard]] std::int64_t tokens() const { return prefill_tokens + decode_tokens; }
   [[nodiscard]] std::int64_t sequences() const { return prefill_sequences + decode_sequences; }

@@ -50,8 +50,9 @@ class WordHash {
   }
 
   void mix(const StateLoad& load) {
-    const auto& [prefill_sequences, prefill_tokens, decode_sequences, decode_tokens] = load;
-    add(prefill_sequences, prefill_tokens, decode_sequences, decode_tokens);
+    const auto& [prefill_sequences, prefill_tokens, decode_sequences, decode_tokens, longest] =
+        load;
+    add(prefill_sequences, prefill_tokens, decode_sequences, decode_tokens, longest);
   }
 
   void mix(const AttentionLoad& load) {

@@ -34,6 +34,7 @@ std::string state_load_shape(const StateLoad& load) {
   if (load.prefill_sequences > 0) {
     text = fmt::format("{} prompts of {}", load.prefill_sequences,
                        load.prefill_tokens / load.prefill_sequences);
+    if (load.prefill_longest > 0) text += fmt::format(" (longest {})", load.prefill_longest);
   }
   if (load.decode_sequences > 0) {
     if (!text.empty()) text += " + ";

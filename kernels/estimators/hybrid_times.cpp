@@ -71,19 +71,29 @@ Kernel as_timed(const Kernel& kernel, const GpuSpec& gpu) {
   if (scan == nullptr || scan->load.prefill_sequences == 0) return kernel;
   StateScan filled = *scan;
   StateLoad& load = filled.load;
-  const std::int64_t row = load.prefill_sequences * scan_constants(filled, gpu).chunk_tokens;
+  const std::int64_t chunk = scan_constants(filled, gpu).chunk_tokens;
+  const std::int64_t row = load.prefill_sequences * chunk;
   load.prefill_tokens = (load.prefill_tokens + row - 1) / row * row;
+  load.prefill_longest = (load.prefill_longest + chunk - 1) / chunk * chunk;
+  if (load.prefill_longest * load.prefill_sequences <= load.prefill_tokens) {
+    load.prefill_longest = 0;  // in whole chunks they are equal
+  }
   return filled;
 }
 
-/// Decodes are one pass over the states; drafts that are verified keep one each.
+/// Decodes are one pass over the states; drafts that are verified keep one each. Prompts of unequal
+/// lengths take as long as so many of the longest: no SM helps another one with it.
 HybridTime state_scan_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& scan = std::get<StateScan>(kernel);
   HybridTime out;
   out.is_prompt = scan.load.prefill_sequences > 0;
-  out.sequences = rows_of(out.is_prompt ? scan.load.prefill_sequences : scan.load.decode_sequences);
-  out.queries = rows_of(out.is_prompt ? scan.load.prefill_tokens : scan.load.decode_tokens) /
-                std::max(out.sequences, 1.0);
+  if (out.is_prompt) {
+    out.queries = std::max(scan.load.longest_prompt(), 1.0);
+    out.sequences = rows_of(scan.load.prefill_tokens) / out.queries;
+  } else {
+    out.sequences = rows_of(scan.load.decode_sequences);
+    out.queries = rows_of(scan.load.decode_tokens) / std::max(out.sequences, 1.0);
+  }
   out.context = out.queries;
   out.width = scan.value_heads;
   out.tasks = out.sequences * scan.value_heads;

@@ -142,8 +142,11 @@ double LargerProblems::held(const EstimatorFamily& family, const Kernel& kernel,
   }
   const double found = alone * std::exp(-excess);
   if (!size.is_whole) return found;
+  // Neighbours that were held to one price differ in its last digits, in either direction.
+  constexpr double rounding = 1e-9;
   const double least = search.held(below), most = search.held(above);
-  return least > 0 && least <= most ? std::clamp(found, least, most) : found;
+  if (least <= 0 || least > most * (1 + rounding)) return found;
+  return std::clamp(found, std::min(least, most), most);
 }
 
 }  // namespace foretoken

@@ -63,8 +63,9 @@ ProblemSize size_of(const StateLoad& load) {
   if (load.prefill_sequences > 0 && load.decode_sequences > 0) return {};
   if (load.decode_sequences > 0) return {1, {number(load.decode_sequences), 1, 1}, true};
   if (load.prefill_sequences == 0) return {};
-  const double count = number(load.prefill_sequences);
-  return {2, {count, std::max(number(load.prefill_tokens) / count, 1.0), 1}, true};
+  const double longest = std::max(load.longest_prompt(), 1.0);
+  const double count = std::max(number(load.prefill_tokens) / longest, 1.0);
+  return {2, {count, longest, 1}, load.prefill_longest == 0};
 }
 
 StateLoad resized(const StateLoad& load, const ProblemSize& size) {

@@ -56,6 +56,7 @@ void grow_states(const Own& own, double by, std::vector<Kernel>& out) {
     load.prefill_sequences = grown(load.prefill_sequences, by);
     load.prefill_tokens = load.prefill_sequences * tokens;
     longer.load.prefill_tokens = grown(longer.load.prefill_tokens, by);
+    if (load.prefill_longest > 0) longer.load.prefill_longest = grown(load.prefill_longest, by);
     out.emplace_back(longer);
   } else {
     load.decode_sequences = load.decode_tokens = grown(load.decode_sequences, by);
