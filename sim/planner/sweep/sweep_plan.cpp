@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <utility>
+
+#include "sim/report/number_text.hpp"
 
 namespace foretoken {
 namespace {
@@ -66,8 +70,9 @@ std::vector<SweepPoint> side_by_side(const std::vector<VariedKey>& keys) {
     if (key.values.size() != points.size()) {
       throw ConfigError(
           {source_of(key.key)},
-          fmt::format("has {} values but {} has {}; --zip pairs them, so the numbers must match",
-                      key.values.size(), keys.front().key, points.size()));
+          fmt::format("has {} but {} has {}; --zip pairs them, so the numbers must match",
+                      counted(static_cast<std::int64_t>(key.values.size()), "value"),
+                      keys.front().key, points.size()));
     }
     for (std::size_t i = 0; i < points.size(); ++i) points[i].values.push_back(key.values[i]);
   }
@@ -87,14 +92,50 @@ void check_keys(const std::vector<VariedKey>& keys, bool has_seeds) {
   }
 }
 
-/// What a ConfigError says about the value that `key` was set to, "" if nothing.
-std::string complaint_about(const ConfigError& error, const std::string& key) {
+/// What a ConfigError says about the value that `key` was set to, nullptr if nothing.
+const Diagnostic* diagnostic_about(const ConfigError& error, const std::string& key) {
   const std::string place = fmt::format("--set {}=", key);
-  for (const Diagnostic& diagnostic : error.diagnostics()) {
-    if (diagnostic.position.file.starts_with(place)) return diagnostic.message;
-  }
-  return "";
+  const auto found = std::ranges::find_if(error.diagnostics(), [&](const Diagnostic& diagnostic) {
+    return diagnostic.position.file.starts_with(place);
+  });
+  return found == error.diagnostics().end() ? nullptr : &*found;
 }
+
+/// Values that are wrong wherever they stand: of the wrong type, without their unit.
+class ValueSlips {
+ public:
+  explicit ValueSlips(const std::vector<VariedKey>& keys) : keys_(keys), known_(keys.size()) {}
+
+  /// Whether nothing more is to be learned of its values.
+  [[nodiscard]] bool know(const SweepPoint& point) const {
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+      if (!known_[i].contains(point.values[i])) return false;
+    return true;
+  }
+  void accept(const SweepPoint& point) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) known_[i].insert(point.values[i]);
+  }
+  void refuse(const SweepPoint& point, const ConfigError& error) {
+    bool any = false;
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const Diagnostic* diagnostic = diagnostic_about(error, keys_[i].key);
+      if (diagnostic == nullptr || diagnostic->mistake != Mistake::slip) continue;
+      any = true;
+      known_[i].insert(point.values[i]);
+      // An unknown key is that with each of its values.
+      if (told_.emplace(i, diagnostic->message).second)
+        slips_.add({source_of(keys_[i].key)}, diagnostic->message, Mistake::slip);
+    }
+    if (!any) accept(point);  // all could be read
+  }
+  void throw_if_any() const { slips_.throw_if_any(); }
+
+ private:
+  const std::vector<VariedKey>& keys_;
+  std::vector<std::set<std::string>> known_;  // of each key
+  std::set<std::pair<std::size_t, std::string>> told_;
+  Diagnostics slips_;
+};
 
 }  // namespace
 
@@ -161,15 +202,22 @@ SweepPlan plan_sweep(std::vector<VariedKey> keys, Combination combination, std::
 void check_sweep(const SweepPlan& plan, const RunCheck& check) {
   std::vector<std::string> complaints(plan.keys.size());  // "": nothing against the key
   std::optional<ConfigError> first;
-  bool all_alike = true;
+  bool all_alike = true,
+       is_settled = false;  // some run can be, or each is refused for its own reason
+  ValueSlips slips(plan.keys);
   for (std::size_t point = 0; point < plan.points.size(); ++point) {
+    if (is_settled && slips.know(plan.points[point])) continue;
     try {
       check(plan.request(point * plan.seeds_a_point()));
-      return;
+      slips.accept(plan.points[point]);
+      is_settled = true;
     } catch (const ConfigError& error) {
+      slips.refuse(plan.points[point], error);
+      if (is_settled) continue;
       all_alike = all_alike && (!first || std::string(first->what()) == error.what());
       for (std::size_t i = 0; i < plan.keys.size(); ++i) {
-        const std::string complaint = complaint_about(error, plan.keys[i].key);
+        const Diagnostic* diagnostic = diagnostic_about(error, plan.keys[i].key);
+        const std::string complaint = diagnostic == nullptr ? "" : diagnostic->message;
         if (!first) {
           complaints[i] = complaint;
         } else if (complaints[i] != complaint) {
@@ -180,8 +228,10 @@ void check_sweep(const SweepPlan& plan, const RunCheck& check) {
     }
     const bool any =
         std::ranges::any_of(complaints, [](const auto& text) { return !text.empty(); });
-    if (!any && !all_alike) return;
+    is_settled = is_settled || (!any && !all_alike);
   }
+  slips.throw_if_any();
+  if (is_settled) return;
   Diagnostics mistakes;
   for (std::size_t i = 0; i < plan.keys.size(); ++i) {
     if (!complaints[i].empty()) mistakes.add({source_of(plan.keys[i].key)}, complaints[i]);

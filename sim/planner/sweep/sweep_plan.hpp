@@ -53,8 +53,8 @@ SweepPlan plan_sweep(std::vector<VariedKey> keys, Combination combination, std::
 using RunCheck = std::function<void(const RunRequest& request)>;
 
 /// Throws, before anything runs, what is wrong whatever the values are: a key that is refused in
-/// the same words in every run, and a scenario about which every run complains alike. A value that
-/// cannot be is a row of its own.
+/// the same words in every run, and a scenario about which every run complains alike; and every
+/// value that can never be read. One that cannot be in this scenario is a row of its own.
 void check_sweep(const SweepPlan& plan, const RunCheck& check);
 
 }  // namespace foretoken

@@ -107,6 +107,20 @@ TEST(SweepCheck, AValueThatCannotBeIsARowAndNoMistake) {
   EXPECT_EQ(checked, 3);  // both with a.x = 3, and the first that can be
 }
 
+TEST(SweepCheck, AValueThatCanNeverBeReadIsTold) {
+  const SweepPlan plan =
+      plan_sweep({{"a.x", {"1", "two", "3"}}, {"a.y", {"1", "2"}}}, Combination::cartesian, 0, 1);
+  EXPECT_EQ(error_of([&] {
+              check_sweep(plan, [](const RunRequest& request) {
+                const Change& x = request.changes.front();
+                if (x.value_text() == "two")
+                  throw ConfigError({"--set a.x=two"}, "'two' is no number", Mistake::slip);
+                check(request);
+              });
+            }),
+            "--vary a.x: 'two' is no number");
+}
+
 TEST(SweepCheck, TellsAMistakeOfTheScenarioAsItIs) {
   const SweepPlan plan = plan_sweep({{"a.x", {"1", "2"}}}, Combination::cartesian, 0, 1);
   EXPECT_EQ(error_of([&] {
