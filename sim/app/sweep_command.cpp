@@ -109,9 +109,11 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
   const std::vector<const Figure*> chosen_goals = goals(options.goals);
   if (program.check) check_sweep(plan, program.check);
   const std::string path = options.store_path.empty() ? default_store(options) : options.store_path;
-  Outputs outputs(inputs_of(options.scenario, options.overrides));
-  for (const std::string& file :
-       {path, options.csv_path, options.json_path.value_or(""), options.report_path}) {
+  std::vector<std::filesystem::path> inputs = inputs_of(options.scenario, options.overrides);
+  if (options.runs_nothing) inputs.emplace_back(path);
+  Outputs outputs(std::move(inputs));
+  for (const std::string& file : {options.runs_nothing ? "" : path, options.csv_path,
+                                  options.json_path.value_or(""), options.report_path}) {
     if (!file.empty()) outputs.expect(file);
   }
   if (options.runs_nothing && !std::filesystem::exists(path)) {
@@ -123,17 +125,19 @@ int sweep(const SweepOptions& options, const SweepProgram& program) {
     if (!options.quiet) print_plan(plan);
     return 0;
   }
-  RunStore store(path, question_of(scenario_of(options), options.scenario, program.simulator,
-                                   varied_values(plan)));
+  const std::string question =
+      question_of(scenario_of(options), options.scenario, program.simulator, varied_values(plan));
   const std::vector<RunRequest> requests = plan.requests();
-  store.want(requests, this_process(options.lease_s));
-  if (options.retries_failed) store.forget_failures();
-
   if (options.runs_nothing) {
+    RunStore store(RunStore::ReadOnly(), path, question);
+    store.look_for(requests);
     const SweepResult result = sweep_result(plan, store, chosen_goals);
     write_results(options, result, path, program.simulator.version, outputs);
     return status_of(result);
   }
+  RunStore store(path, question);
+  store.want(requests, this_process(options.lease_s));
+  if (options.retries_failed) store.forget_failures();
 
   SweepProgress bar(!options.quiet && can_rewrite(stderr));
   const bool is_over =

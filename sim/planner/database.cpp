@@ -1,6 +1,7 @@
 #include "sim/planner/database.hpp"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +14,17 @@ namespace {
 
 // Others' transactions are a row long; who still waits after this has met a stopped process.
 constexpr int patience_ms = 60'000;
+
+/// As SQLite's URI. Where no log lies beside the file nobody writes it, and where none can be made
+/// SQLite has to be told so.
+std::string read_name(const std::filesystem::path& path) {
+  std::string name = "file:";
+  for (const char c : path.string())
+    name += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const bool has_log = std::filesystem::exists(path.string() + "-wal");
+  return has_log || access(folder.c_str(), W_OK) == 0 ? name : name + "?immutable=1";
+}
 
 }  // namespace
 
@@ -35,13 +47,19 @@ void Database::refuse() const {
     throw ConfigError({path_.string()}, "is not an SQLite file; choose another one");
   throw ConfigError(
       {path_.string()},
-      fmt::format("cannot be opened for writing: {}; check path and free space", message));
+      access_ == Access::read
+          ? fmt::format("cannot be read: {}; check path and permissions", message)
+          : fmt::format("cannot be opened for writing: {}; check path and free space", message));
 }
 
-Database::Database(const std::filesystem::path& path) : path_(path) {
+Database::Database(const std::filesystem::path& path, Access access)
+    : path_(path), access_(access) {
   sqlite3* connection = nullptr;
-  const int status = sqlite3_open_v2(path.c_str(), &connection,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int status = access == Access::read
+                         ? sqlite3_open_v2(read_name(path).c_str(), &connection,
+                                           SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr)
+                         : sqlite3_open_v2(path.c_str(), &connection,
+                                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   connection_.reset(connection);
   if (status != SQLITE_OK) refuse();
   sqlite3_busy_timeout(connection, patience_ms);
@@ -65,6 +83,7 @@ void Database::claim(const FileFormat& format) {
   const bool is_ours = application == format.application || is_older(format, application);
   if (!is_ours && pragma("schema_version") != 0)
     throw ConfigError({path_.string()}, "is an SQLite file of another program; choose another one");
+  if (access_ == Access::read) return;
   execute("PRAGMA journal_mode = WAL");
   execute("PRAGMA synchronous = FULL");
 }
@@ -73,6 +92,8 @@ bool Database::is_new(const FileFormat& format) {
   if (pragma("schema_version") == 0) {
     if (prepare("SELECT 1 FROM sqlite_master").next())
       refuse_damaged("its header says that it is empty");
+    if (access_ == Access::read)
+      throw ConfigError({path_.string()}, "holds no runs yet; run the command without --no-run");
     execute(fmt::format("PRAGMA application_id = {}", format.application));
     execute(fmt::format("PRAGMA user_version = {}", format.version));
     is_checked_ = true;

@@ -65,9 +65,11 @@ class Database {
     bool is_over_ = false;
   };
 
+  /// read: nothing is made or changed, and the file, or its folder, need not be writable.
+  enum class Access { write, read };
   /// Opens or makes the file. Others may have it open too; a call waits up to a minute while
   /// one of them writes. Not to be used in a child after fork().
-  explicit Database(const std::filesystem::path& path);
+  explicit Database(const std::filesystem::path& path, Access access = Access::write);
 
   /// `values` stand for the '?' in order: std::int64_t, double, text, optional text.
   template <class... Values>
@@ -106,6 +108,7 @@ class Database {
   [[noreturn]] void refuse_damaged(std::string_view how) const;
   std::int64_t pragma(std::string_view name);
   std::filesystem::path path_;
+  Access access_;
   std::unique_ptr<sqlite3, Close> connection_;
   bool is_checked_ = false;  // until then, what SQLite says of a statement may be the file's fault
 };

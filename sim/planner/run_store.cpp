@@ -74,17 +74,31 @@ RunStore::RunStore(const std::filesystem::path& path, const std::string& questio
   if (database_.is_new(format)) {
     make();
   } else {
-    database_.check_integrity(tables);
-    check_rows();
+    check_file();
   }
   database_.execute("INSERT OR IGNORE INTO question (text, checksum) VALUES (?, ?)", question,
                     checksum_of({question}));
-  {
-    Database::Statement row = database_.prepare("SELECT id FROM question WHERE text = ?", question);
-    FORETOKEN_CHECK(row.next(), "a question that was kept is found");
-    question_ = row.integer(0);
-  }
+  question_ = question_id(question);
+  FORETOKEN_CHECK(question_ != 0, "a question that was kept is found");
   transaction.commit();
+}
+
+RunStore::RunStore(ReadOnly, const std::filesystem::path& path, const std::string& question)
+    : database_(path, Database::Access::read) {
+  database_.claim(format);
+  (void)database_.is_new(format);  // refuses an empty file and other versions'
+  check_file();
+  question_ = question_id(question);
+}
+
+void RunStore::check_file() {
+  database_.check_integrity(tables);
+  check_rows();
+}
+
+std::int64_t RunStore::question_id(const std::string& question) {
+  Database::Statement row = database_.prepare("SELECT id FROM question WHERE text = ?", question);
+  return row.next() ? row.integer(0) : 0;
 }
 
 void RunStore::make() {
@@ -141,10 +155,29 @@ void RunStore::keep(const RunRequest& request, const RunOutcome& outcome) {
 std::int64_t RunStore::row_of(const std::string& name) {
   database_.execute("INSERT OR IGNORE INTO run (question, settings) VALUES (?, ?)", question_,
                     name);
+  const std::int64_t row = known_row_of(name);
+  FORETOKEN_CHECK(row != 0, "a run that was asked for is found");
+  return row;
+}
+
+std::int64_t RunStore::known_row_of(const std::string& name) {
   Database::Statement row = database_.prepare(
       "SELECT number FROM run WHERE question = ? AND settings = ?", question_, name);
-  FORETOKEN_CHECK(row.next(), "a run that was asked for is found");
-  return row.integer(0);
+  return row.next() ? row.integer(0) : 0;
+}
+
+void RunStore::make_wanted() {
+  database_.execute("CREATE TEMP TABLE wanted (run INTEGER PRIMARY KEY, place INTEGER NOT NULL)");
+}
+
+void RunStore::look_for(const std::vector<RunRequest>& requests) {
+  database_.execute("PRAGMA temp_store = MEMORY");
+  make_wanted();
+  for (std::size_t place = 0; place < requests.size(); ++place) {
+    const std::int64_t row = known_row_of(run_name(requests[place]));
+    if (row == 0) continue;
+    database_.execute("INSERT INTO wanted VALUES (?, ?)", row, static_cast<std::int64_t>(place));
+  }
 }
 
 void RunStore::want(const std::vector<RunRequest>& requests, RunOwner owner) {
@@ -152,7 +185,7 @@ void RunStore::want(const std::vector<RunRequest>& requests, RunOwner owner) {
   database_.execute("PRAGMA temp_store = MEMORY");
   Database::Transaction transaction(database_);
   check_machine();
-  database_.execute("CREATE TEMP TABLE wanted (run INTEGER PRIMARY KEY, place INTEGER NOT NULL)");
+  make_wanted();
   for (const RunRequest& request : requests) {
     names_.push_back(run_name(request));
     rows_.push_back(row_of(names_.back()));

@@ -49,6 +49,10 @@ class RunStore {
   /// are ConfigErrors.
   RunStore(const std::filesystem::path& path, const std::string& question);
 
+  struct ReadOnly {};
+  /// Opens what is there to look at: only find(), look_for() and each_finished() may be called.
+  RunStore(ReadOnly, const std::filesystem::path& path, const std::string& question);
+
   /// nullopt: such a run has not finished.
   std::optional<RunOutcome> find(const RunRequest& request);
   /// Keeps an outcome for good, unless there is one.
@@ -60,6 +64,8 @@ class RunStore {
   /// Says what is to be run; runs are called by their place in `requests` from here on. Throws
   /// ConfigError for a store that another machine is at.
   void want(const std::vector<RunRequest>& requests, RunOwner owner);
+  /// The same of a store that is only read: of `requests`, those that it has.
+  void look_for(const std::vector<RunRequest>& requests);
   /// Leases up to `count` wanted runs that are nobody's, the first ones first.
   std::vector<std::size_t> take(std::size_t count);
   /// Renews all leases of this owner; to be called at least three times a lease.
@@ -78,6 +84,10 @@ class RunStore {
 
  private:
   void make();
+  void check_file();
+  /// 0: none in the store.
+  std::int64_t question_id(const std::string& question);
+  void make_wanted();
   void check_rows();
   void check_machine();
   /// Leases of owners who are gone end now.
@@ -86,6 +96,8 @@ class RunStore {
   [[nodiscard]] std::string checksum(const std::string& name, const RunOutcome& outcome,
                                      const std::string& report) const;
   std::int64_t row_of(const std::string& name);
+  /// 0: none in the store.
+  std::int64_t known_row_of(const std::string& name);
 
   Database database_;
   std::int64_t question_ = 0;

@@ -245,6 +245,21 @@ TEST_F(RunStoreTest, ADamagedFileIsRefusedOrSaysTheSame) {
   EXPECT_GT(refused, 100);
 }
 
+TEST_F(RunStoreTest, IsReadWithoutBeingWritten) {
+  {
+    RunStore store = open("a");
+    EXPECT_THAT(store.take(1), ElementsAre(0));
+    EXPECT_TRUE(store.finish(0, ran(10), 1.0));
+  }
+  const auto before = std::filesystem::last_write_time(path());
+  RunStore store(RunStore::ReadOnly(), path(), "one");
+  store.look_for({four[1], four[0], {{{"a.x", 9}}}});
+  std::vector<std::size_t> places;
+  store.each_finished([&](std::size_t run, const RunOutcome&) { places.push_back(run); });
+  EXPECT_THAT(places, ElementsAre(1));
+  EXPECT_EQ(std::filesystem::last_write_time(path()), before);
+}
+
 TEST_F(RunStoreTest, HasAViewForPeople) {
   RunStore store = open("a");
   (void)store.take(1);
