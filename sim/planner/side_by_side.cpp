@@ -45,10 +45,16 @@ ValueArray best_value(const std::vector<BestRun>& best, const char* place, const
   return values;
 }
 
-std::string units_note(bool has_slo) {
-  return fmt::format(
-      "  latencies in ms · output tokens{} per second · $ per million output tokens\n",
-      has_slo ? " and requests within the SLO" : "");
+std::string units_note(const ResultTable& table) {
+  const auto column = [&](std::string_view name) {
+    return std::ranges::find(table.columns, name, &ResultColumn::name);
+  };
+  const auto cost = column("dollars_per_million_output_tokens");
+  const bool has_cost = cost != table.columns.end() && !cost->header.empty();
+  const bool has_slo = column("attainment") != table.columns.end();
+  return fmt::format("  latencies in ms · output tokens{} per second{}\n",
+                     has_slo ? " and requests within the SLO" : "",
+                     has_cost ? " · $ per million output tokens" : "");
 }
 
 std::string prices_note(const ResultTable::Fitted& table, const char* mark, const char* more,

@@ -38,7 +38,7 @@ std::string stars_of(const std::vector<BestRun>& best, std::size_t place, bool w
 ValueArray best_value(const std::vector<BestRun>& best, const char* place, const char* ties);
 
 /// What the figures of a table of runs are in.
-std::string units_note(bool has_slo);
+std::string units_note(const ResultTable& table);
 /// What `mark` stands before, `more` about it, or `ranges` where the table had no room for it.
 std::string prices_note(const ResultTable::Fitted& table, const char* mark, const char* more,
                         const std::string& ranges);

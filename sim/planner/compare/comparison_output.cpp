@@ -60,7 +60,7 @@ std::string runs_text(const Comparison& comparison, bool colour, int width) {
   const ResultTable::Fitted fitted = table.fitted(" ±", colour, width, [&](std::size_t row) {
     return comparison.rows[row].report() != nullptr;
   });
-  const std::string text = fitted.text + ink.quiet(units_note(any_slo(comparison)));
+  const std::string text = fitted.text + ink.quiet(units_note(table));
   if (!table.has_prices()) return text;
   return text + ink.quiet(prices_note(fitted, "±", "; rows whose intervals overlap share a ★",
                                       table.price_ranges()));

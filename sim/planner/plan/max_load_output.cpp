@@ -56,8 +56,11 @@ std::string max_load_table(const MaxLoad& answer, const std::string& scenario, b
   text += ink.quiet(wrapped(
       fmt::format("★ most requests per dollar · highest load that meets the SLO, to within {}; "
                   "in brackets the interval (search and kernel-price error) · "
-                  "latencies in ms at that load · $ per million output tokens",
-                  percent(answer.settings.tolerance)),
+                  "latencies in ms at that load{} · $ per million output tokens",
+                  percent(answer.settings.tolerance),
+                  answer.settings.replications.most > 1
+                      ? ", means over seeds (the command below runs the first)"
+                      : ""),
       width, 2, 2));
   if (!answer.space.traffic.models.empty()) {
     text += fmt::format(
@@ -82,7 +85,7 @@ std::string max_load_table(const MaxLoad& answer, const std::string& scenario, b
                         width, 2, 4);
   }
   if (!problems.empty()) text += '\n' + problems;
-  text += fmt::format("\n  {} runs\n", grouped(static_cast<std::int64_t>(answer.runs)));
+  text += fmt::format("\n  {}\n", counted(static_cast<std::int64_t>(answer.runs), "run"));
   if (answer.run.empty()) return text;
   text += wrapped(answer.rows[*answer.best].base.is_open ? "the best at the load that it holds:"
                                                          : "the best at its highest load:",

@@ -151,6 +151,8 @@ void add_load_accuracy(ReportPage& page, const MaxLoad& answer) {
                   brief(prompt_tokens_mean(traffic)), brief(traffic.output_tokens_mean()),
                   traffic.is_recorded ? "from a recorded trace" : "drawn"));
   notes.push_back("SLO: " + slo_text(answer.space.slo) + ".");
+  if (answer.settings.replications.most > 1)
+    notes.emplace_back("Latencies are means over seeds; the command below runs the first.");
   notes.emplace_back("Assumes that less load is never harder to serve.");
   if (!answer.changes.empty()) {
     notes.push_back(

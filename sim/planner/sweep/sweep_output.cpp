@@ -48,10 +48,8 @@ std::string points_text(const SweepResult& result, bool colour, int width, std::
   std::string text = fitted.text;
   if (all > rows_max)
     text += fmt::format("  … and {} more, in the store and with --csv\n", all - rows_max);
-  const bool has_slo = std::ranges::any_of(
-      table.columns, [](const ResultColumn& column) { return column.name == "attainment"; });
   const bool seeded = result.plan.seeds.size() > 1;
-  text += ink.quiet(units_note(has_slo) +
+  text += ink.quiet(units_note(table) +
                     (seeded ? "  means over the seeds ± half the 95 % interval\n" : ""));
   if (!table.has_prices()) return text;
   return text + ink.quiet(prices_note(fitted, "~", "", price_ranges(result)));

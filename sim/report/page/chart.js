@@ -28,6 +28,13 @@ function apart(axis, min, max, width) {
   return kept;
 }
 
+/// Values that hardly differ stand together, rather than a hundredth of a per cent over all of the axis.
+function range_of_points(min, max) {
+  const least = 0.05 * Math.max(Math.abs(min), Math.abs(max)) || 1;
+  const missing = Math.max(0, least - (max - min)) / 2, margin = 0.06 * Math.max(max - min, least);
+  return [min - missing - margin, max + missing + margin];
+}
+
 function scale_of(axis, is_y, has_points, [low, high] = [Infinity, -Infinity]) {
   if (is_y && high > -Infinity) {
     const plain = scale_of(axis, is_y, has_points);
@@ -42,7 +49,7 @@ function scale_of(axis, is_y, has_points, [low, high] = [Infinity, -Infinity]) {
   }
   return { time: false, range: (u, min, max) => is_y
     ? [Math.min(0, min), max > 0 ? max * 1.08 : 1]
-    : has_points ? [min - (max - min || 1) * 0.06, max + (max - min || 1) * 0.06]
+    : has_points ? range_of_points(min, max)
     : [min, max > min ? max : min + 1] };
 }
 
