@@ -303,7 +303,7 @@ class PlanCall {
            counted(static_cast<std::int64_t>(store.found() + store.kept()), "finished run"),
            path.string());
     } else if (store.found() > 0 && !options_.quiet) {
-      tell("foretoken: {} made, {} were in {} already\n",
+      tell("foretoken: {} made, {} found in {}\n",
            counted(static_cast<std::int64_t>(store.kept()), "run"), store.found(), path.string());
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/app/terminal.hpp"
+#include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
 #include "workloads/encoder_kernels.hpp"
@@ -87,8 +88,9 @@ std::string type_text(const StepKernel& kernel) {
 
 std::string batch_text(const BatchShape& batch) {
   const LoadSums& decode = batch.attention.decode;
-  std::string text = fmt::format("{} new tokens of {} sequences", batch.tokens,
-                                 batch.attention.prefill.sequences + decode.sequences);
+  std::string text =
+      fmt::format("{} of {}", counted(batch.tokens, "new token"),
+                  counted(batch.attention.prefill.sequences + decode.sequences, "sequence"));
   if (batch.attention.verifies_drafts()) {
     text += fmt::format(", {} of them drafts", decode.query_tokens - decode.sequences);
   }

@@ -124,9 +124,10 @@ void DeployedEngine::check_traffic_fits() const {
   if (shortest <= pool || shortest == std::numeric_limits<std::int64_t>::max()) return;
   throw ConfigError(
       scenario_.engine_position,
-      fmt::format("the KV cache holds {} tokens ({} blocks of {}), less than the shortest request "
+      fmt::format("the KV cache holds {} tokens ({} block{} of {}), less than the shortest request "
                   "({} tokens); {} are missing. {}",
-                  pool, kv_blocks_, scenario_.engine.block_tokens, shortest, shortest - pool,
+                  pool, kv_blocks_, kv_blocks_ == 1 ? "" : "s", scenario_.engine.block_tokens,
+                  shortest, shortest - pool,
                   scenario_.engine.kv_blocks > 0
                       ? "Raise kv_blocks, or set it to 0 to have it computed"
                       : "Raise memory_utilization, tensor_parallel or pipeline_parallel, or use a "

@@ -42,15 +42,20 @@ bool has_expert_nodes(const Scenario& scenario) {
   return deployment.layout.expert_gpus > 0 && deployment.expert_group != deployment.node_group;
 }
 
+std::string replicas_text(const Scenario& scenario) {
+  const auto replicas = replicas_max(scenario);
+  return fmt::format("{} replica{}", replicas, replicas == 1 ? "" : "s");
+}
+
 void check_experts_fit(const Scenario& scenario, Diagnostics& diagnostics) {
   if (!has_expert_nodes(scenario)) return;
   const Scenario seen = seen_from_experts(scenario);
   const std::int64_t needed = gpus_wanted(scenario, scenario.deployment.expert_group);
   if (needed <= gpus_of_group(seen)) return;
   diagnostics.add(scenario.deployment_position,
-                  fmt::format("{} replica(s) x expert_gpus {} need {} GPUs, but {} has {}; lower "
+                  fmt::format("{} x expert_gpus {} need {} GPUs, but {} has {}; lower "
                               "one of them or name a larger cluster",
-                              replicas_max(scenario), scenario.deployment.layout.expert_gpus,
+                              replicas_text(scenario), scenario.deployment.layout.expert_gpus,
                               needed, nodes_text(seen), gpus_of_group(seen)));
 }
 
@@ -67,9 +72,9 @@ void check_fit(const Scenario& scenario, Diagnostics& diagnostics) {
     diagnostics.add(
         scenario.deployment_position,
         fmt::format(
-            "{} replica(s) x {}tensor_parallel {}{}{} x pipeline_parallel {}{} need {} GPUs, but "
+            "{} x {}tensor_parallel {}{}{} x pipeline_parallel {}{} need {} GPUs, but "
             "{} has {}; lower one of them or name a larger cluster",
-            replicas_max(scenario), has_experts ? "(" : "", layout.tensor,
+            replicas_text(scenario), has_experts ? "(" : "", layout.tensor,
             layout.data_parallel_attention > 1
                 ? fmt::format(" x data_parallel_attention {}", layout.data_parallel_attention)
                 : "",

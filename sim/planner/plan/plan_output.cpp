@@ -54,6 +54,11 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
   return text + ink.quiet(command_lines(command_words(plan, best, scenario), width, 4));
 }
 
+/// "1 meets", "2 meet".
+std::string with_verb(std::size_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 std::string runs_text(const Plan& plan, int width) {
   const auto saved =
       plan.counted_runs > plan.runs
@@ -64,16 +69,17 @@ std::string runs_text(const Plan& plan, int width) {
     ++counts[static_cast<std::size_t>(result.fate)];
   const auto of = [&](CandidateFate fate) { return counts[static_cast<std::size_t>(fate)]; };
   std::string choices = fmt::format(
-      "{} choices: {} meet the SLO, {} miss it, {} beaten, {} too slow even without queueing, "
-      "{} impossible",
-      plan.result.candidates.size(), of(CandidateFate::holds), of(CandidateFate::fails),
-      of(CandidateFate::beaten), of(CandidateFate::too_slow), of(CandidateFate::impossible));
+      "{}: {} the SLO, {} it, {} beaten, {} too slow even without queueing, {} impossible",
+      counted(static_cast<std::int64_t>(plan.result.candidates.size()), "choice"),
+      with_verb(of(CandidateFate::holds), "meets", "meet"),
+      with_verb(of(CandidateFate::fails), "misses", "miss"), of(CandidateFate::beaten),
+      of(CandidateFate::too_slow), of(CandidateFate::impossible));
   if (of(CandidateFate::undecided) > 0)
     choices += fmt::format(", {} undecided", of(CandidateFate::undecided));
   return '\n' + wrapped(choices, width, 2, 4) +
-         wrapped(fmt::format("{} runs{}; trying every replica count of every choice takes at least "
+         wrapped(fmt::format("{}{}; trying every replica count of every choice takes at least "
                              "{} ({} saved)",
-                             grouped(static_cast<std::int64_t>(plan.runs)),
+                             counted(static_cast<std::int64_t>(plan.runs), "run"),
                              plan.close_runs > 0
                                  ? fmt::format(" and {} for intervals and the highest load",
                                                grouped(static_cast<std::int64_t>(plan.close_runs)))

@@ -55,7 +55,7 @@ class Search {
                           attained(candidate.bounds.attainment)));
       } else if (standings_.least_units(i) > candidate.units_max) {
         close(i, CandidateFate::too_slow,
-              fmt::format("even without queueing the load takes {} of them; {} are allowed",
+              fmt::format("even without queueing the load takes {} of them; at most {} allowed",
                           standings_.least_units(i), candidate.units_max));
       }
     }

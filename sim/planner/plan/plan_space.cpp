@@ -210,7 +210,7 @@ class SpaceBuilder {
         std::min(settings_.replicas_max, settings_.gpus_max / candidate.unit_gpus);
     if (keys.gpu.empty()) candidate.units_max = units_that_fit(scenario, keys, candidate);
     if (candidate.units_max < 1) {
-      throw ConfigError({"plan.gpus_max"}, fmt::format("one takes {} GPUs; {} are allowed",
+      throw ConfigError({"plan.gpus_max"}, fmt::format("one takes {} GPUs; at most {} allowed",
                                                        candidate.unit_gpus, settings_.gpus_max));
     }
   }

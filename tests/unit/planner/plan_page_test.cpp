@@ -118,6 +118,17 @@ TEST(PlanWithAMargin, SaysWhichLoadAFigureIsFor) {
               HasSubstr("/GPU: output tokens/s at this load"));
 }
 
+TEST(PlanText, CountsOneAsOne) {
+  Plan one = plan();
+  one.runs = 1;
+  one.result.candidates.erase(one.result.candidates.begin() + 1);
+  one.space.candidates.erase(one.space.candidates.begin() + 1);
+  one.as_good_as_cheapest.clear();
+  const std::string table = plan_table(one, "chat.toml", {.width = 200});
+  EXPECT_THAT(table, HasSubstr("2 choices: 1 meets the SLO, 0 miss it, 0 beaten"));
+  EXPECT_THAT(table, HasSubstr("\n  1 run; trying every"));
+}
+
 TEST_F(PlanPage, DrawsIntervalsAndTheEdge) {
   const std::string html = plan_page(plan(), "chat.toml", scenario_of, "1.2.3");
   EXPECT_THAT(html, HasSubstr(R"_("x":[8.0],"y":[2000.0],"size":[0.3],)_"

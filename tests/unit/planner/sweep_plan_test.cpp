@@ -62,7 +62,7 @@ TEST(SweepPlan, ZippedKeysGoSideBySide) {
   EXPECT_THAT(error_of([] {
                 (void)plan_sweep({{"a.x", {"1", "2"}}, {"b.y", {"3"}}}, Combination::zipped, 0, 1);
               }),
-              HasSubstr("--vary b.y: has 1 values but a.x has 2"));
+              HasSubstr("--vary b.y: has 1 value but a.x has 2"));
 }
 
 TEST(SweepPlan, RefusesWhatCannotBeMeant) {

@@ -204,7 +204,7 @@ TEST(Scenario, ChecksTheLayoutAgainstModelAndCluster) {
             "--set deployment.tensor_parallel=3: tensor_parallel = 3 does not divide the 32 query "
             "heads of llama-3.1-8b; use 1, 2, 4, 8, 16 or 32");
   EXPECT_EQ(error_of(minimal, {"deployment.tensor_parallel=4", "deployment.replicas=3"}),
-            "--set deployment.tensor_parallel=4: 3 replica(s) x tensor_parallel 4 x "
+            "--set deployment.tensor_parallel=4: 3 replicas x tensor_parallel 4 x "
             "pipeline_parallel 1 need 12 GPUs, but cluster 'h200-sxm-8' has 8; lower one of them "
             "or name a larger cluster");
 }
@@ -217,7 +217,7 @@ TEST(Scenario, ALayoutBeyondAnyClusterSaysSo) {
             "536870912 x pipeline_parallel 1 is more than the 65536 GPUs that a replica may span; "
             "lower one of them");
   EXPECT_EQ(error_of(minimal, {"deployment.tensor_parallel=8", "deployment.replicas=536870912"}),
-            "--set deployment.tensor_parallel=8: 536870912 replica(s) x tensor_parallel 8 x "
+            "--set deployment.tensor_parallel=8: 536870912 replicas x tensor_parallel 8 x "
             "pipeline_parallel 1 need 4294967296 GPUs, but cluster 'h200-sxm-8' has 8; lower one "
             "of them or name a larger cluster");
 }
