@@ -252,6 +252,10 @@ TEST(KernelCase, AttentionMistakes) {
                                "context_tokens": [4])"),
             "cases.jsonl:3: attention.query_tokens: sequence 1: 0 tokens; must be from 1 to "
             "1000000000");
+  EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [9000000, 8000000],
+                               "context_tokens": [9000000, 8000000])"),
+            "cases.jsonl:3: attention.query_tokens: 17000000 tokens in all; a launch has at most "
+            "16000000");
   EXPECT_EQ(attention_error(R"("query_heads": 8, "kv_heads": 8, "query_tokens": [],
                                "context_tokens": [])"),
             "cases.jsonl:3: attention.query_tokens: needs one number per sequence, like "
