@@ -65,9 +65,6 @@ class ClosedLoopTimes final : public ArrivalTimes {
   }
 
   void on_finished(Seconds now) override {
-    FORETOKEN_CHECK(now >= finished_, "a request finished at {} s after one at {} s", now.value(),
-                    finished_.value());
-    finished_ = now;
     send_at(now + think_time_.sample(random_));
   }
 
@@ -84,7 +81,6 @@ class ClosedLoopTimes final : public ArrivalTimes {
   RandomStream random_;
   std::vector<Ready> ready_;  // when each user who is not waiting sends; the earliest on top
   std::int64_t known_ = 0;
-  Seconds finished_;  // the latest end so far
 };
 
 class ClosedLoop final : public ArrivalProcess {
