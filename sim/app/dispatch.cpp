@@ -284,7 +284,7 @@ void print_table(const DispatchOptions& options, const Step& step, const GpuSpec
        error > 0 ? fmt::format("; mean time error {:.1f} %", 100 * error) : "");
   const double best = answer.choices.front().time_us;
   TextTable table({{"policy", Align::left},
-                   {"configuration", Align::left},
+                   {"configuration", Align::left, 0, true},
                    {"us", Align::right},
                    {"to best", Align::right}});
   const auto row = [&](const std::string& name, std::size_t tile, double time_us) {

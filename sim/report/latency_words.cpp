@@ -95,7 +95,9 @@ ResultTable relaxed_columns(const LatencyExplanation& explanation, const Ink& in
   const auto gain = [&](Run run) {
     return run.value_ms ? std::optional(explanation.gain(*run.value_ms)) : std::nullopt;
   };
-  add({"what", "simulated with", "", "simulated with"}, &RelaxedRun::what);
+  ResultColumn what{"what", "simulated with", "", "simulated with"};
+  what.folds = true;
+  add(what, &RelaxedRun::what);
   add({"value_ms", asked_text(question), "ms", question.text(), number, 2}, [](Run run) {
     return ResultCell{.number = run.value_ms,
                       .shown = run.value_ms ? brief(*run.value_ms) + " ms" : "-"};
@@ -110,7 +112,9 @@ ResultTable relaxed_columns(const LatencyExplanation& explanation, const Ink& in
                                     : ink.bad(text)};
   });
   add({"gain", "", "", "", number}, gain);
-  add({"", "", "", "--set"}, [](Run run) {
+  ResultColumn set{"", "", "", "--set"};
+  set.folds = true;
+  add(set, [](Run run) {
     return run.value_ms ? fmt::format("{}", fmt::join(texts_of(run.changes), " ")) : run.message;
   });
   add({"", "command to reproduce"}, set_text);

@@ -272,7 +272,7 @@ class ReportText {
     if (report_.pools.empty()) return {};
     TextTable table({{"pool", Align::left, label_},
                      {"role", Align::left},
-                     {"GPUs", Align::left},
+                     {"GPUs", Align::left, 0, true},
                      {"busy", Align::right},
                      {"batch", Align::right},
                      {"KV peak", Align::right},
@@ -284,7 +284,9 @@ class ReportText {
                      grouped(pool.batch_mean, 1), percent(pool.kv_peak), percent(pool.kv_mean),
                      pool.cost_per_hour ? dollars(*pool.cost_per_hour) : "-"});
     }
-    std::string result = table.text(layout());
+    TextTable::Layout with_names = layout();
+    with_names.kept = 1;
+    std::string result = table.text(with_names);
     if (!report_.kv_transfers) return result;
     const Report::KvTransfers& transfers = *report_.kv_transfers;
     const auto times = [](const LatencyRow& row) {

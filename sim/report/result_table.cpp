@@ -135,7 +135,8 @@ TextTable ResultTable::terminal(const std::string& prices,
     const bool is_blank = column.header == " ";  // marks, which speak for themselves
     headers.push_back(
         {is_blank ? "" : column.header,
-         column.kind == ResultKind::text && !column.is_right ? Align::left : Align::right});
+         column.kind == ResultKind::text && !column.is_right ? Align::left : Align::right, 0,
+         column.folds});
   }
   TextTable table(std::move(headers));
   for (std::size_t row = 0; row < rows(); ++row) {

@@ -59,6 +59,7 @@ struct ResultColumn {
   bool is_bounded = false;                     // CSV and JSON give its interval
   bool tells_prices = false;  // the terminal gives half its width, where there is room
   bool is_right = false;      // a text that stands to the right, as numbers do
+  bool folds = false;         // a longer text takes several lines of the terminal
   std::vector<ResultCell> cells = {};
 
   [[nodiscard]] bool is_text() const { return kind == ResultKind::key || kind == ResultKind::text; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 #include "sim/base/error.hpp"
 
@@ -10,7 +11,8 @@ namespace {
 
 constexpr int column_width_min = 6;   // a text column is not cut below "abcde…"
 constexpr int short_width_max = 10;   // and one of short words not at all
-constexpr int folded_width_min = 20;  // nor folded to less than a few words a line
+constexpr int folded_width_min = 20;  // nor folded to less than a few words a line,
+constexpr int folded_word_max = 40;   // or than its longest word up to this
 
 /// Columns of a line whose cells are `widths` wide.
 int line_width(const std::vector<int>& widths, const TextTable::Layout& layout) {
@@ -52,6 +54,15 @@ std::vector<int> TextTable::natural_widths() const {
   return widths;
 }
 
+int TextTable::folded_least(std::size_t column) const {
+  int longest = folded_width_min;
+  for (const Row& row : rows_) {
+    std::istringstream words(row[column]);
+    for (std::string word; words >> word;) longest = std::max(longest, display_width(word));
+  }
+  return std::min(longest, folded_word_max);
+}
+
 int TextTable::natural_width(const Layout& layout) const {
   return line_width(natural_widths(), layout);
 }
@@ -63,7 +74,7 @@ std::vector<int> TextTable::fitting_widths(const Layout& layout) const {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const bool is_name = layout.kept && i < *layout.kept;
-      const int least = columns_[i].folds               ? folded_width_min
+      const int least = columns_[i].folds               ? folded_least(i)
                         : natural[i] <= short_width_max ? natural[i]
                                                         : column_width_min;
       if (columns_[i].align == Align::right || is_name || widths[i] <= least) continue;

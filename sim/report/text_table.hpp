@@ -49,6 +49,8 @@ class TextTable {
  private:
   using Row = std::vector<std::string>;
   [[nodiscard]] std::vector<int> natural_widths() const;
+  /// The least width of a column that folds: no word of it is cut.
+  [[nodiscard]] int folded_least(std::size_t column) const;
   [[nodiscard]] std::vector<int> fitting_widths(const Layout& layout) const;
   /// Columns by their indices.
   using Columns = std::vector<std::size_t>;

@@ -115,5 +115,13 @@ TEST(TextTable, RefusesARowOfAnotherLength) {
   EXPECT_THROW(table.set_total({"1", "2", "3"}), InternalError);
 }
 
+TEST(TextTable, AColumnThatFoldsKeepsItsWordsWhole) {
+  TextTable table({{.folds = true}, {.folds = true}});
+  table.add_row({"twice the step token budget (16,384)", "cluster.scale.dram_bandwidth=1.25"});
+  EXPECT_EQ(table.text({.width = 60}),
+            "  twice the step token     cluster.scale.dram_bandwidth=1.25\n"
+            "  budget (16,384)\n");
+}
+
 }  // namespace
 }  // namespace foretoken
