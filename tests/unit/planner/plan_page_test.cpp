@@ -118,7 +118,7 @@ TEST(PlanWithAMargin, SaysWhichLoadAFigureIsFor) {
               HasSubstr("/GPU: output tokens/s at this load"));
 }
 
-TEST(PlanText, CountsOneAsOne) {
+TEST(PlanTable, CountsOneAsOne) {
   Plan one = plan();
   one.runs = 1;
   one.result.candidates.erase(one.result.candidates.begin() + 1);
