@@ -42,7 +42,7 @@ std::vector<ReplicaPlacement> place(GpuCursor& cursor, GpuCursor& experts,
       const std::optional<GpuId> gpu = experts.take(1);
       if (!gpu) {
         throw ConfigError(position,
-                          fmt::format("expert_gpus = {} of {} replica(s) find no GPUs beside those "
+                          fmt::format("expert_gpus = {} of {} replicas find no GPUs beside those "
                                       "of attention; lower one of them or name a larger cluster",
                                       layout.expert_gpus, replicas));
       }

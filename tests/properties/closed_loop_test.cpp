@@ -66,6 +66,36 @@ TEST(ClosedLoopProperties, AnAnswersWayToTheClientSlowsTheLoop) {
   EXPECT_NEAR(duration("1 s"), duration("0 s") + 90.0, 1e-6);
 }
 
+// Other models' requests are given up when they arrive, which a ramp puts after ends to come.
+TEST(ClosedLoopProperties, OneModelOfTwoIsServedFromARampOfUsers) {
+  const Report report = run_scenario(
+      scenario_from(R"([model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-8"
+[predictor]
+name = "roofline"
+[pool.chat]
+role = "both"
+[pool.draft]
+role = "both"
+model = { name = "qwen3-0.6b" }
+[workload]
+arrivals = "closed_loop"
+users = 4
+ramp_up = "100 s"
+requests = 60
+prompt_tokens = 200
+output_tokens = 50
+classes = [{ model = "llama-3.1-8b", share = 0.5 }, { model = "qwen3-0.6b", share = 0.5 }]
+[run]
+only_model = "llama-3.1-8b"
+)"),
+      Catalogs());
+  EXPECT_GT(report.requests.arrived, 0);
+  EXPECT_EQ(report.requests.completed, report.requests.arrived);
+}
+
 TEST(ClosedLoopProperties, NobodyWaitsForUsersWhoAreYetToCome) {
   for (const std::string traffic : {"", chats, agents}) {
     SCOPED_TRACE(traffic);
