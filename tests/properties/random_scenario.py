@@ -77,8 +77,7 @@ def scenario(seed):
     if has_tenants and extra.random() < 0.3:
         body.append('tenants = [{ tenant = "b", token_rate = "4000 /s", burst = "2 s" }]')
     body += ["[slo]", f'ttft = "{pick.choice([50, 300])} ms"', f'tpot = "{pick.choice([8, 20])} ms"', "percentile = 90"]
-    if seed % 3 == 0:
-        body.append('classes = [{ priority = 2, ttft = "1 s" }, { priority = 0, e2e = "600 ms" }]')
+    slo_end = len(body)
     body += ["[workload]", f"requests = {pick.choice([1, 2, 20, 60, 120])}",
              'prompt_tokens = { distribution = "uniform", min = 1, max = 500 }',
              'output_tokens = { distribution = "uniform", min = 1, max = 60 }']
@@ -98,6 +97,10 @@ def scenario(seed):
                     'output_tokens = 90 }, { tenant = "c", share = 1, prompt_tokens = 40 }]')
     elif has_priorities:
         body.append("priorities = [{ priority = 0, share = 0.3 }, { priority = 2, share = 0.7 }]")
+    if seed % 3 == 0:  # of priorities that requests have
+        other = 1 if has_tenants else 2
+        upper = f'{{ priority = {other}, ttft = "1 s" }}, ' if has_tenants or has_priorities else ""
+        body.insert(slo_end, f'classes = [{upper}{{ priority = 0, e2e = "600 ms" }}]')
     if chance(35):
         body += ["[workload.sessions]", 'turns = { distribution = "uniform", min = 1, max = 4 }',
                  'think_time = { distribution = "exponential", mean = "100 ms" }',
