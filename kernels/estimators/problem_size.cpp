@@ -109,7 +109,11 @@ ProblemSize problem_size(const Kernel& kernel) {
   }
   return std::visit(
       []<class Own>(const Own& own) -> ProblemSize {
-        if constexpr (has_load<Own>) {
+        if constexpr (std::is_same_v<Own, StateConvolution>) {
+          StateLoad load = own.load;
+          load.prefill_longest = 0;  // nothing of it follows from a token before
+          return size_of(load);
+        } else if constexpr (has_load<Own>) {
           return size_of(own.load);
         } else if constexpr (has_rows<Own>) {
           return {1, {std::max(number(*row_count(own)), 1.0), 1, 1}, true};

@@ -88,18 +88,18 @@ outputs)
   # A full disk, a file or the terminal, ends with a status; what was there stays.
   full() {
     local status=0
-    "$calibrate" "$@" > /dev/full 2> "$work/said" || status=$?
-    [ $status -eq 1 ] || fail "$* > /dev/full: exit status $status instead of 1"
+    "$@" 2> "$work/said" || status=$?
+    [ $status -eq 1 ] || fail "$*: exit status $status instead of 1"
     grep -q "No space left on device" "$work/said" || fail "$*: $(cat "$work/said")"
   }
-  full evaluate --family rope
-  full dump --kernel rope --out "$work/full.csv"
-  full --help
-  refused "/dev/full" dump --kernel rope --out /dev/full
-  refused "/dev/full" dump --kernel rope --cases --out /dev/full
-  refused "/dev/full" evaluate --family rope --json /dev/full
-  refused "/dev/full" evaluate --tiles --json /dev/full
-  refused "/dev/full" fit --stream-k --out /dev/full
+  full "$calibrate" evaluate --family rope > /dev/full
+  full "$calibrate" dump --kernel rope --out "$work/full.csv" > /dev/full
+  full "$calibrate" --help > /dev/full
+  full "$calibrate" dump --kernel rope --out /dev/full > /dev/null
+  full "$calibrate" dump --kernel rope --cases --out /dev/full > /dev/null
+  full "$calibrate" evaluate --family rope --json /dev/full > /dev/null
+  full "$calibrate" evaluate --tiles --json /dev/full > /dev/null
+  refused "/dev/full" fit --stream-k --out /dev/full  # a folder
   # Killed before it ends: the old file stays.
   echo old > "$work/kept.csv"
   (ulimit -f 1 && exec "$calibrate" dump --kernel rope --out "$work/kept.csv") > /dev/null 2>&1 &&

@@ -68,8 +68,7 @@ TEST(ClosedLoopProperties, AnAnswersWayToTheClientSlowsTheLoop) {
 
 // Other models' requests are given up when they arrive, which a ramp puts after ends to come.
 TEST(ClosedLoopProperties, OneModelOfTwoIsServedFromARampOfUsers) {
-  const Report report = run_scenario(
-      scenario_from(R"([model]
+  const Report report = run_scenario(scenario_from(R"([model]
 name = "llama-3.1-8b"
 [cluster]
 name = "h200-sxm-8"
@@ -91,7 +90,7 @@ classes = [{ model = "llama-3.1-8b", share = 0.5 }, { model = "qwen3-0.6b", shar
 [run]
 only_model = "llama-3.1-8b"
 )"),
-      Catalogs());
+                                     Catalogs());
   EXPECT_GT(report.requests.arrived, 0);
   EXPECT_EQ(report.requests.completed, report.requests.arrived);
 }

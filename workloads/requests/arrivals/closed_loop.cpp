@@ -64,9 +64,7 @@ class ClosedLoopTimes final : public ArrivalTimes {
     return Arrival{time, std::nullopt};
   }
 
-  void on_finished(Seconds now) override {
-    send_at(now + think_time_.sample(random_));
-  }
+  void on_finished(Seconds now) override { send_at(now + think_time_.sample(random_)); }
 
  private:
   using Ready = std::pair<Seconds, std::int64_t>;  // when, and the how manieth to be known
