@@ -198,14 +198,6 @@ TEST(Arrivals, ClosedLoopSendsNothingAfterTheDuration) {
   EXPECT_FALSE(source->next());
 }
 
-TEST(Arrivals, ClosedLoopRefusesAnEndBeforeTheLastOne) {
-  const auto result =
-      read("arrivals = \"closed_loop\"\nusers = 2\nrequests = 9" + std::string(lengths));
-  const auto source = result.workload->start(RandomStreams(1));
-  source->on_finished(RequestId{0}, Seconds(2.0));
-  EXPECT_THROW(source->on_finished(RequestId{1}, Seconds(1.0)), InternalError);
-}
-
 TEST(Arrivals, ExpectedCountsWhatWillCome) {
   const auto expected = [](const std::string& text) {
     const auto result = read(text + std::string(lengths));
