@@ -27,11 +27,15 @@ class ArrivalTimes {
  public:
   virtual ~ArrivalTimes() = default;
 
-  /// The next arrival, or nullopt: for good, or (closed loop) until the next on_finished.
+  /// The next arrival, or nullopt: for good, or (closed loop) until one ends.
   virtual std::optional<Arrival> next() = 0;
 
   /// A request ended at `now`; calls come in order of time.
   virtual void on_finished(Seconds now) { (void)now; }
+
+  /// What arrived at `now`, or before, will not be served: its user goes on as from an answer. An
+  /// arrival may lie ahead of ends that are still to come.
+  virtual void on_given_up(Seconds now) { on_finished(now); }
 };
 
 /// An arrival process that was read and validated.

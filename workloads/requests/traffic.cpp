@@ -21,6 +21,7 @@ class LimitedTimes {
     return arrival;
   }
   void on_finished(Seconds now) { times_->on_finished(now); }
+  void on_given_up(Seconds now) { times_->on_given_up(now); }
   [[nodiscard]] std::int64_t sent() const { return sent_; }
 
  private:
@@ -47,6 +48,7 @@ class TrafficSource final : public RequestSource {
   }
 
   void on_finished(RequestId, Seconds now) override { times_.on_finished(now); }
+  void on_given_up(RequestId, Seconds now) override { times_.on_given_up(now); }
 
   std::optional<std::int64_t> expected() const override {
     const TrafficLimits& limits = traffic_.limits;

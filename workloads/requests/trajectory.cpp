@@ -67,14 +67,14 @@ class TrajectorySource final : public RequestSource {
     --open.in_flight;
     --open.left;
     if (!open.is_over) tell_waiting(open, call, {now, id, false});
-    end_if_over(open, now);
+    if (drop_if_over(open)) times_->on_finished(now);
   }
 
   void on_given_up(RequestId id, Seconds now) override {
     Open& open = open_.at(take(id).first);
     --open.in_flight;
     open.is_over = true;
-    end_if_over(open, now);
+    if (drop_if_over(open)) times_->on_given_up(now);
   }
 
   std::optional<std::int64_t> expected() const override { return limits_.requests; }
@@ -145,10 +145,10 @@ class TrajectorySource final : public RequestSource {
     }
   }
 
-  void end_if_over(const Open& open, Seconds now) {
-    if (open.in_flight > 0 || (open.left > 0 && !open.is_over)) return;
+  bool drop_if_over(const Open& open) {
+    if (open.in_flight > 0 || (open.left > 0 && !open.is_over)) return false;
     open_.erase(open.number);
-    times_->on_finished(now);
+    return true;
   }
 
   /// The trajectory and call of a request that has ended.

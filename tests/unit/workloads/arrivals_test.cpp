@@ -198,6 +198,29 @@ TEST(Arrivals, ClosedLoopSendsNothingAfterTheDuration) {
   EXPECT_FALSE(source->next());
 }
 
+TEST(Arrivals, ClosedLoopRefusesAnEndBeforeTheLastOne) {
+  const auto result =
+      read("arrivals = \"closed_loop\"\nusers = 2\nrequests = 9" + std::string(lengths));
+  const auto source = result.workload->start(RandomStreams(1));
+  source->on_finished(RequestId{0}, Seconds(2.0));
+  EXPECT_THROW(source->on_finished(RequestId{1}, Seconds(1.0)), InternalError);
+}
+
+// Another model's request is given up when it arrives, which may be after ends that are to come.
+TEST(Arrivals, ClosedLoopHearsOfRequestsGivenUpAheadOfEnds) {
+  const auto result =
+      read("arrivals = \"closed_loop\"\nusers = 2\nramp_up = \"4 s\"\nrequests = 9" +
+           std::string(lengths));
+  const auto source = result.workload->start(RandomStreams(1));
+  EXPECT_EQ(source->next()->arrival, Seconds(0.0));
+  const Request later = *source->next();
+  EXPECT_EQ(later.arrival, Seconds(2.0));
+  source->on_given_up(later.id, later.arrival);
+  source->on_finished(RequestId{0}, Seconds(1.0));
+  EXPECT_EQ(source->next_follow_up()->arrival, Seconds(1.0));
+  EXPECT_EQ(source->next_follow_up()->arrival, Seconds(2.0));
+}
+
 TEST(Arrivals, ExpectedCountsWhatWillCome) {
   const auto expected = [](const std::string& text) {
     const auto result = read(text + std::string(lengths));

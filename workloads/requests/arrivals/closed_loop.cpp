@@ -64,7 +64,13 @@ class ClosedLoopTimes final : public ArrivalTimes {
     return Arrival{time, std::nullopt};
   }
 
-  void on_finished(Seconds now) override { send_at(now + think_time_.sample(random_)); }
+  void on_finished(Seconds now) override {
+    FORETOKEN_CHECK(now >= finished_, "a request finished at {} s after one at {} s", now.value(),
+                    finished_.value());
+    finished_ = now;
+    on_given_up(now);
+  }
+  void on_given_up(Seconds now) override { send_at(now + think_time_.sample(random_)); }
 
  private:
   using Ready = std::pair<Seconds, std::int64_t>;  // when, and the how manieth to be known
@@ -79,6 +85,7 @@ class ClosedLoopTimes final : public ArrivalTimes {
   RandomStream random_;
   std::vector<Ready> ready_;  // when each user who is not waiting sends; the earliest on top
   std::int64_t known_ = 0;
+  Seconds finished_;  // the latest end so far
 };
 
 class ClosedLoop final : public ArrivalProcess {
