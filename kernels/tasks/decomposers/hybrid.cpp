@@ -30,8 +30,23 @@ Decomposition equal_tasks(std::string_view name, const KernelWork& work, std::in
 }  // namespace
 
 Decomposition decompose_state_scan(const StateScan& kernel, const GpuSpec&) {
-  return equal_tasks("state_scan", state_scan_work(kernel),
-                     kernel.load.sequences() * kernel.value_heads);
+  const auto heads_of = [&](const StateLoad& load) {
+    StateScan part = kernel;
+    part.load = load;
+    return equal_tasks("state_scan", state_scan_work(part), load.sequences() * kernel.value_heads);
+  };
+  StateLoad rest = kernel.load;
+  if (rest.prefill_longest == 0) return heads_of(rest);
+  // The longest prompt's heads are tasks of their own: whoever has one works on it to its end.
+  Decomposition result = heads_of({1, rest.prefill_longest, 0, 0});
+  rest.prefill_sequences -= 1;
+  rest.prefill_tokens -= rest.prefill_longest;
+  rest.prefill_longest = 0;
+  const Launch others = std::move(heads_of(rest).launches.front());
+  Launch& launch = result.launches.front();
+  launch.shape.grid_x += others.shape.grid_x;
+  launch.tasks.insert(launch.tasks.end(), others.tasks.begin(), others.tasks.end());
+  return result;
 }
 
 Decomposition decompose_state_convolution(const StateConvolution& kernel, const GpuSpec&) {
