@@ -9,21 +9,20 @@
 #include <map>
 #include <set>
 
-#include "workloads/requests/metric_series.hpp"
+#include "workloads/requests/grown_metrics.hpp"
 #include "workloads/requests/statistics_format.hpp"
 
 namespace foretoken {
 namespace {
 
-/// Names without what stands before the colon; vLLM's, then SGLang's.
-using Names = std::array<std::string_view, 3>;
-constexpr Names prompt_series = {"request_prompt_tokens", "prompt_tokens_histogram", ""};
-constexpr Names output_series = {"request_generation_tokens", "generation_tokens_histogram", ""};
-constexpr Names request_names = {"request_success_total", "num_requests_total", ""};
+constexpr MetricNames prompt_series = {"request_prompt_tokens", "prompt_tokens_histogram", ""};
+constexpr MetricNames output_series = {"request_generation_tokens", "generation_tokens_histogram",
+                                       ""};
+constexpr MetricNames request_names = {"request_success_total", "num_requests_total", ""};
 
 struct LatencyNames {
   std::string_view shown;
-  Names names;
+  MetricNames names;
 };
 /// vLLM's older time_per_output_token_seconds and both of SGLang's count gaps between tokens.
 constexpr auto latency_names = std::to_array<LatencyNames>(
@@ -32,135 +31,8 @@ constexpr auto latency_names = std::to_array<LatencyNames>(
      {"ITL", {"inter_token_latency_seconds", "time_per_output_token_seconds", ""}},
      {"E2E", {"e2e_request_latency_seconds", "", ""}}});
 
-/// A histogram's growth: how much lies in each bucket, up to its bound.
-struct Buckets {
-  std::map<double, double> counts;  // by upper bound; the last may be infinite
-  double sum = 0, count = 0;
-
-  [[nodiscard]] bool empty() const { return count <= 0; }
-};
-
-/// "request_prompt_tokens_bucket" of "vllm:request_prompt_tokens_bucket".
-std::string_view plain_name(std::string_view name) {
-  for (const std::string_view engine : {"vllm", "sglang"}) {
-    if (name.starts_with(engine) && name.size() > engine.size())
-      return name.substr(engine.size() + 1);
-  }
-  return name;
-}
-
-class Metrics {
- public:
-  Metrics(std::vector<MetricSeries> series, const StatisticsOptions& options)
-      : series_(std::move(series)) {
-    if (!options.window) return;
-    const double begin = first_time();
-    for (MetricSeries& each : series_) {
-      std::erase_if(each.points, [&](const MetricSeries::Point& point) {
-        return point.time_s - begin < options.window->begin.value() ||
-               point.time_s - begin > options.window->end.value();
-      });
-    }
-    std::erase_if(series_, [](const MetricSeries& each) { return each.points.empty(); });
-  }
-
-  /// Under the first of `names` that grew.
-  [[nodiscard]] Buckets buckets(const Names& names) const {
-    for (const std::string_view name : names) {
-      Buckets found;
-      std::map<double, double> up_to;  // Prometheus counts each bucket with all below it
-      for (const MetricSeries& each : series_) {
-        const std::string_view plain = plain_name(each.name);
-        if (name.empty() || !plain.starts_with(name)) continue;
-        const std::string_view part = plain.substr(name.size());
-        if (part == "_sum") found.sum += each.growth();
-        if (part == "_count") found.count += each.growth();
-        if (part == "_bucket") up_to[bound(each)] += each.growth();
-      }
-      double below = 0;
-      for (const auto& [bound, count] : up_to) {
-        found.counts[bound] = std::max(0.0, count - below);
-        below = std::max(below, count);
-      }
-      if (found.count <= 0) found.count = below;
-      if (!found.empty() && !found.counts.empty()) return found;
-    }
-    return {};
-  }
-
-  /// Whether any buckets under `names`, or anything called `total`, are there, grown or not.
-  [[nodiscard]] bool has(const Names& names, std::string_view total) const {
-    return std::ranges::any_of(series_, [&](const MetricSeries& each) {
-      const std::string_view plain = plain_name(each.name);
-      return plain == total || std::ranges::any_of(names, [&](std::string_view name) {
-               return !name.empty() && plain == std::string(name) + "_bucket";
-             });
-    });
-  }
-
-  /// The growth of everything called `name`.
-  [[nodiscard]] double growth(std::string_view name) const {
-    double sum = 0;
-    for (const MetricSeries& each : series_)
-      if (plain_name(each.name) == name) sum += each.growth();
-    return sum;
-  }
-
-  /// Of everything called so, by date.
-  [[nodiscard]] std::map<double, double> increments(const std::string& name) const {
-    std::map<double, double> by_date;
-    for (const MetricSeries& each : series_) {
-      if (plain_name(each.name) != name) continue;
-      if (each.points.size() > 1) by_date.try_emplace(each.points[0].time_s, 0.0);
-      for (const MetricSeries::Point& point : each.increments())
-        by_date[point.time_s] += point.value;
-    }
-    return by_date;
-  }
-
-  /// Whether a count of requests or tokens falls from one point to the next.
-  [[nodiscard]] bool falls() const {
-    return std::ranges::any_of(series_, [](const MetricSeries& each) {
-      const std::string_view name = plain_name(each.name);
-      return name != each.name && (name.ends_with("_total") || name.ends_with("_count")) &&
-             !std::ranges::is_sorted(each.points, {}, &MetricSeries::Point::value);
-    });
-  }
-
-  /// When the server's processes began, as far as that is said.
-  [[nodiscard]] std::set<double> start_times() const {
-    std::set<double> times;
-    for (const MetricSeries& each : series_)
-      if (each.name == "process_start_time_seconds")
-        for (const MetricSeries::Point& point : each.points) times.insert(point.value);
-    return times;
-  }
-
-  [[nodiscard]] std::set<std::string> models() const {
-    std::set<std::string> names;
-    for (const MetricSeries& each : series_)
-      if (const std::string name = each.label("model_name"); !name.empty()) names.insert(name);
-    return names;
-  }
-
- private:
-  static double bound(const MetricSeries& series) {
-    const std::string text = series.label("le");
-    return text == "+Inf" || text.empty() ? std::numeric_limits<double>::infinity()
-                                          : std::strtod(text.c_str(), nullptr);
-  }
-  [[nodiscard]] double first_time() const {
-    double first = std::numeric_limits<double>::infinity();
-    for (const MetricSeries& each : series_)
-      if (!each.points.empty()) first = std::min(first, each.points[0].time_s);
-    return first;
-  }
-
-  std::vector<MetricSeries> series_;
-};
-
 /// The last bucket has no end; its lengths are taken to be up to twice its beginning.
-LengthHistogram lengths_of(const Buckets& buckets) {
+LengthHistogram lengths_of(const GrownBuckets& buckets) {
   LengthHistogram lengths;
   lengths.edges.push_back(0);
   for (const auto& [bound, count] : buckets.counts) {
@@ -175,7 +47,7 @@ LengthHistogram lengths_of(const Buckets& buckets) {
 
 /// Linear within a bucket, as Prometheus' histogram_quantile has it; beyond the last bound that
 /// bound.
-double latency_quantile(const Buckets& buckets, double p) {
+double latency_quantile(const GrownBuckets& buckets, double p) {
   double all = 0, low = 0;
   for (const auto& [bound, count] : buckets.counts) all += count;
   double left = p * all;
@@ -188,10 +60,10 @@ double latency_quantile(const Buckets& buckets, double p) {
   return low;
 }
 
-std::vector<MeasuredLatency> latencies_of(const Metrics& metrics) {
+std::vector<MeasuredLatency> latencies_of(const GrownMetrics& metrics) {
   std::vector<MeasuredLatency> latencies;
   for (const auto& [shown, names] : latency_names) {
-    const Buckets buckets = metrics.buckets(names);
+    const GrownBuckets buckets = metrics.buckets(names);
     if (buckets.empty()) continue;
     const auto ms = [&](double p) { return 1e3 * latency_quantile(buckets, p); };
     latencies.push_back({std::string(shown), std::llround(buckets.count),
@@ -201,7 +73,7 @@ std::vector<MeasuredLatency> latencies_of(const Metrics& metrics) {
 }
 
 /// Requests that ended, by date.
-std::map<double, double> ended(const Metrics& metrics) {
+std::map<double, double> ended(const GrownMetrics& metrics) {
   for (const std::string_view name : prompt_series) {
     const auto by_date = metrics.increments(std::string(name) + "_count");
     if (!name.empty() && by_date.size() > 1) return by_date;
@@ -241,7 +113,7 @@ class Prometheus final : public StatisticsFormat {
                        const StatisticsOptions& options) const override {
     const double apart = options.over.value_or(Seconds(0.0)).value() /
                          std::max<double>(1.0, static_cast<double>(files.size()) - 1.0);
-    const Metrics metrics(load_metrics(files, apart), options);
+    const GrownMetrics metrics(load_metrics(files, apart), options);
     const SourcePosition place = {files[0].string()};
     ObservedTraffic traffic;
     traffic.prompt_tokens = lengths(metrics, prompt_series, "prompt_tokens_total", place);
@@ -264,7 +136,8 @@ class Prometheus final : public StatisticsFormat {
 
  private:
   /// A count that falls from page to page means a restart, or pages that are not in order of time.
-  static void check_order(const Metrics& metrics, const std::vector<std::filesystem::path>& files,
+  static void check_order(const GrownMetrics& metrics,
+                          const std::vector<std::filesystem::path>& files,
                           ObservedTraffic& traffic) {
     if (files.size() < 2 || !metrics.falls()) return;
     const std::set<double> starts = metrics.start_times();
@@ -278,8 +151,8 @@ class Prometheus final : public StatisticsFormat {
           "in chronological order");
   }
 
-  static double requests(const Metrics& metrics) {
-    if (const Buckets prompts = metrics.buckets(prompt_series); !prompts.empty())
+  static double requests(const GrownMetrics& metrics) {
+    if (const GrownBuckets prompts = metrics.buckets(prompt_series); !prompts.empty())
       return prompts.count;
     for (const std::string_view name : request_names)
       if (const double count = metrics.growth(name); count > 0) return count;
@@ -287,9 +160,9 @@ class Prometheus final : public StatisticsFormat {
   }
 
   /// A histogram, or, without one, the mean of `total`.
-  static LengthHistogram lengths(const Metrics& metrics, const Names& names, std::string_view total,
-                                 const SourcePosition& place) {
-    if (const Buckets buckets = metrics.buckets(names); !buckets.empty()) {
+  static LengthHistogram lengths(const GrownMetrics& metrics, const MetricNames& names,
+                                 std::string_view total, const SourcePosition& place) {
+    if (const GrownBuckets buckets = metrics.buckets(names); !buckets.empty()) {
       if (LengthHistogram found = lengths_of(buckets); found.mean() > 0) return found;
       throw ConfigError(place, fmt::format("{}_bucket counts no request up to a number", names[0]));
     }
