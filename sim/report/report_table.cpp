@@ -13,6 +13,7 @@
 #include "sim/report/latency_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/report.hpp"
+#include "sim/report/request_warnings.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/report/trajectory_text.hpp"
@@ -123,40 +124,14 @@ class ReportText {
   }
 
   [[nodiscard]] std::string requests() const {
-    const auto& requests = report_.requests;
+    const Report::Requests& requests = report_.requests;
     std::vector<std::string> parts = {
         fmt::format("{} of {} completed", grouped(requests.completed), grouped(requests.arrived)),
         duration(report_.duration_s) + " simulated"};
     if (requests.completed > 0) parts.push_back(window());
     std::string result = facts("requests", parts);
-    std::vector<std::string> warnings;
-    const auto warn = [&](std::int64_t count, const std::string& noun, std::string_view what) {
-      if (count > 0)
-        warnings.push_back(ink_.warning(fmt::format("{} {}", counted(count, noun), what)));
-    };
-    if (requests.arrived == 0)
-      warnings.push_back(ink_.warning(
-          report_.warmup_s > 0
-              ? "no request is counted: none arrived after the warm-up; lower run.warmup"
-              : "no request arrived: the duration or part of the traffic holds none; widen it"));
-    for (const NamedCount& reason : requests.failed_by) {
-      warn(reason.count, "request", fmt::format("failed: {}", failure_text(reason.name)));
-    }
-    std::int64_t rejected = requests.rejected;
-    for (const NamedCount& reason : requests.rejected_by) {
-      warn(reason.count, "request", fmt::format("rejected: {}", failure_text(reason.name)));
-      rejected -= reason.count;
-    }
-    warn(rejected, "request", "rejected");
-    warn(requests.timed_out, "request", "timed out");
-    warn(requests.cancelled, "request", "cancelled");
-    warn(requests.retries, "attempt", "lost and retried");
-    warn(requests.unfinished, "request", "unfinished at the end");
-    warn(requests.skipped_lines, "malformed trace line", "skipped");
-    if (!report_.steady.is_reached && report_.steady.basis != SteadyBasis::run) {
-      warnings.push_back(
-          ink_.warning("no steady state: most requests were still open when the last one arrived"));
-    }
+    std::vector<std::string> warnings = request_warnings(report_);
+    for (std::string& warning : warnings) warning = ink_.warning(warning);
     if (!warnings.empty()) result += facts("warning", warnings);
     return result;
   }
