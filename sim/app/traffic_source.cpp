@@ -43,7 +43,7 @@ StatisticsOptions statistics_options(const TrafficSource& source) {
 }
 
 /// "--prompt-tokens" of "prompt_tokens".
-std::string option_of(std::string key) {
+std::string option_for(std::string key) {
   std::ranges::replace(key, '_', '-');
   return "--" + key;
 }
@@ -124,7 +124,7 @@ class TrafficTable {
   void take_count(const char* key, std::int64_t given, std::int64_t assumed, const char* text) {
     if (given > 0) {
       Value count(given);
-      count.position = {option_of(key)};
+      count.position = {option_for(key)};
       table_.set(key, std::move(count));
     } else if (source_.files.empty()) {
       table_.set(key, assumed);

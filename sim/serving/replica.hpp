@@ -286,9 +286,8 @@ class Replica final : public EventHandler {
   std::uint64_t life_ = 0;          // ends with a failure; events of an earlier one mean nothing
   std::vector<BatchShape> shapes_;  // scratch
   HostClock host_;
-  std::deque<Sequence*> front_end_queue_;  // null: was cancelled there
-  Seconds front_end_free_;                 // when it has handed over all of these
-  Seconds codec_free_at_;                  // when it has unpacked what it reads from the store
+  std::deque<Sequence*> front_end_queue_;   // null: was cancelled there
+  Seconds front_end_free_, codec_free_at_;  // when all of these, and of the store's, are through
   std::vector<Prefetch> prefetches_;
   std::vector<std::size_t> free_prefetches_;
   std::vector<Sequence*> arrivals_;  // came while an asynchronous engine had scheduled already
