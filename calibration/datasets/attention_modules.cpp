@@ -85,6 +85,18 @@ KernelSequence attention_part(const KernelSequence& step) {
   return part;
 }
 
+/// vLLM's harness, as no server runs it: PyTorch's operations one by one. A norm is eight over all
+/// values (to fp32, square, mean, epsilon, root, product, back, weight); the index's layer norm
+/// stands between two conversions, queries are joined and quantised after their rotation, keys
+/// joined and weights of heads multiplied by three scales (deepseek_v2.py, Indexer.forward).
+void run_unfused(KernelSequence& kernels) {
+  for (KernelCall& call : kernels) {
+    if (call.role == "q_a_norm" || call.role == "kv_a_norm") call.calls *= 8;
+    if (call.role == "index_q_rotate") call.calls *= 3;
+    if (call.role == "index_k_norm") call.calls *= 3 + 4;
+  }
+}
+
 struct Columns {
   int model, architecture, gemm, kv, heads, batch, isl, step, latency, op, ratio;
   explicit Columns(const CsvRows& rows)
@@ -125,6 +137,7 @@ class ModuleFile {
         std::erase_if(kernels, [](const KernelCall& call) { return call.role == "qkv_a_proj"; });
       }
       if (kernels.empty()) continue;
+      if (is_unfused()) run_unfused(kernels);
       visitor({std::string(table_.name), gpu_, std::string(enum_name(framework_)),
                std::move(kernels), Seconds(milliseconds * 1e-3)});
     }
@@ -148,6 +161,12 @@ class ModuleFile {
   }
 
   [[nodiscard]] bool is_wide() const { return table_.file.starts_with("wideep"); }
+
+  /// Latent attention on a B200 was timed again with fused norms.
+  [[nodiscard]] bool is_unfused() const {
+    const bool is_latent = table_.file.starts_with("mla") && gpu_ != "b200-sxm";
+    return framework_ == Framework::vllm && (is_latent || table_.file.starts_with("dsa"));
+  }
 
   [[nodiscard]] BatchShape batch() const {
     const std::int64_t sequences = rows_.integer(columns_.batch);
