@@ -1,1 +1,1 @@
-plan examples/tensor_parallel.toml --max-load --tp 2,4 --vary gpu.dram_bandwidth=+20% --vary gpu.nvlink_bandwidth=x2 --set workload.requests=100 --set plan.replications=[1,1] --set plan.tolerance=0.05 --out "$work/max_load"
+plan examples/tensor_parallel.toml --max-load --tp 2,4 --vary gpu.dram_bandwidth=+20% --vary gpu.nvlink_bandwidth=x2 --set workload.requests=200 --set plan.replications=[1,1] --set plan.tolerance=0.05 --out "$work/max_load"

@@ -91,6 +91,12 @@ std::string stop_text(const LoadAnswer& load) {
                         : "stopped before any load was found";
 }
 
+std::string burst_text(const LoadAnswer& load) {
+  if (load.metrics.empty() || load.is_sustained) return "";
+  return "served in time as a burst, not as a rate that goes on: most requests were still open "
+         "when the last one arrived; ask with more requests";
+}
+
 std::string why_no_load(const LoadAnswer& base) {
   if (!base.metrics.empty()) return "";
   if (base.is_open) return stop_text(base);
@@ -157,6 +163,8 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
   add(holds, &ShownLoad::holds);
   add({"fails_per_s", "", "", "", number}, [](LoadShown r) { return r.load.fails; });
   if (!changed) {
+    add({"sustained", "", "", "", number},
+        [](LoadShown r) { return r.if_it_holds(r.load.is_sustained ? 1 : 0); });
     add({"low_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::low); });
     add({"high_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::high); });
     add({in_files ? "" : "step_time_error", "", "", "", number},
@@ -179,9 +187,11 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
     if (!changed) add_metric_in_terminal(table, rows, metric_at_load, name);
   add_metrics(table, rows, metric_at_load,
               [&](const Figure& figure) { return !changed && figure.use == FigureUse::runs; });
-  add({"reason", "why not"}, [](LoadShown r) {
+  add({"reason", "note"}, [](LoadShown r) {
     const std::string stop = stop_text(r.load);
     if (!stop.empty()) return ResultCell{.text = stop};
+    if (const std::string burst = burst_text(r.load); !burst.empty())
+      return ResultCell{.text = burst};
     return ResultCell{.text = r.load.impossible, .shown = r.change ? "" : why_no_load(r.load)};
   });
   const std::vector<ModelShare>& models = answer.space.traffic.models;

@@ -28,6 +28,8 @@ ResultTable model_columns(const MaxLoad& answer, const std::vector<LoadRow>& row
 
 /// What a stopped search leaves open; "" if it ran to its end.
 std::string stop_text(const LoadAnswer& load);
+/// What a load is that a burst alone was served at; "" if it is a rate that goes on.
+std::string burst_text(const LoadAnswer& load);
 /// Why a row as it is holds no load; "" if it does.
 std::string why_no_load(const LoadAnswer& base);
 /// "+12.5 %".

@@ -77,10 +77,16 @@ std::string max_load_table(const MaxLoad& answer, const std::string& scenario, b
   std::string problems;
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const LoadAnswer& base = answer.rows[i].base;
-    const std::string why = base.is_open ? stop_text(base) : why_no_load(base);
+    const std::string burst = base.is_open ? "" : burst_text(base);
+    const std::string why = base.is_open     ? stop_text(base)
+                            : !burst.empty() ? burst
+                                             : why_no_load(base);
     if (why.empty()) continue;
     const std::string choice = choice_text(answer.space.axes, answer.candidate_of(i).values);
-    problems += wrapped(fmt::format("{} {}{}", base.is_open ? ink.quiet("…") : ink.bad("✗"),
+    problems += wrapped(fmt::format("{} {}{}",
+                                    base.is_open     ? ink.quiet("…")
+                                    : !burst.empty() ? ink.warning("!")
+                                                     : ink.bad("✗"),
                                     choice.empty() ? "" : choice + ": ", why),
                         width, 2, 4);
   }

@@ -13,6 +13,7 @@ inline Report made_up_report(int gpus, double rate, double ttft_ms) {
   report.requests = {.arrived = 10, .completed = 10};
   report.throughput = {.requests_per_s = rate / 100, .output_tokens_per_s = rate};
   report.whole_run = {.output_tokens_per_s = rate};
+  report.steady.is_reached = true;
   report.ttft_ms = latency(ttft_ms);
   report.tpot_ms = latency(5.0);
   report.e2e_ms = latency(900.0);

@@ -78,6 +78,16 @@ TEST(MaxLoadOfModels, IsToldAlikeEverywhere) {
   EXPECT_THAT(json, HasSubstr("workload.rate_scale=2"));
 }
 
+TEST(MaxLoadOfModels, ABurstThatWasServedInTimeIsNoRate) {
+  MaxLoad few = answer();
+  EXPECT_THAT(max_load_table(few, "few.toml", false, 120), Not(HasSubstr("burst")));
+  few.rows.front().base.is_sustained = false;
+  EXPECT_THAT(max_load_table(few, "few.toml", false, 120),
+              HasSubstr("! served in time as a burst, not as a rate that goes on"));
+  EXPECT_THAT(to_json(max_load_value(few)), HasSubstr("\"sustained\": 0"));
+  EXPECT_THAT(max_load_csv(few), HasSubstr("ask with more requests"));
+}
+
 TEST(MaxLoadOfModels, OfOneModelNothingOfItIsTold) {
   MaxLoad one = answer();
   one.space.traffic.models.clear();
