@@ -1,11 +1,13 @@
 // The compiled part of the Python module `foretoken`: simulate(), predict() and compare() on plain
-// dicts. The package beside it (foretoken/__init__.py) is what notebooks import.
+// dicts. The package beside it (foretoken/__init__.py) is what notebooks import; what it takes from
+// the program instead is in foretoken/_commands.py.
 // Every simulation runs in a child process, as in the library below; the interpreter's lock is
 // given up meanwhile. What it leaves out: plug-ins, which are C++.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "sim/base/toml.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/python/value_cast.hpp"
 
@@ -20,6 +22,8 @@ Question question_of(const py::object& scenario, const std::vector<std::string>&
   if (py::isinstance<py::dict>(scenario)) {
     return {value_of(scenario, "scenario"), overrides, folder};
   }
+  if (!py::isinstance<py::str>(scenario) && !py::hasattr(scenario, "__fspath__"))
+    throw ConfigError({"scenario"}, "must be a dict or the path of a TOML file");
   return load_question(scenario.cast<std::filesystem::path>(), overrides);
 }
 
@@ -102,6 +106,10 @@ PYBIND11_MODULE(_foretoken, module) {
   module.def("simulate", &simulate_question, py::arg("scenario"), py::kw_only(),
              py::arg("set") = std::vector<std::string>(), py::arg("folder") = ".",
              py::arg("requests") = false, "As foretoken.simulate(), but for a plain dict.");
+  module.def(
+      "scenario_text",
+      [](const py::dict& scenario) { return to_toml(value_of(scenario, "scenario")); },
+      py::arg("scenario"), "A scenario as a TOML file holds it.");
   module.def(
       "predict",
       [](const py::object& kernels, std::string gpu, std::string cluster, std::string predictor,

@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -74,6 +75,11 @@ class Simulate(unittest.TestCase):
             self.assertTrue(getattr(foretoken, name).__doc__ or "Error" in name, name)
         self.assertEqual(foretoken.ConfigError.__module__, "foretoken")
 
+    def test_a_scenario_must_be_a_dict_or_a_path(self):
+        for ask in (foretoken.simulate, foretoken.explain, foretoken.step, foretoken.plan):
+            with self.assertRaisesRegex(foretoken.ConfigError, "must be a dict or the path"):
+                ask(5)
+
     def test_threads_may_simulate_at_once(self):
         reports = [None] * 3
 
@@ -128,6 +134,73 @@ class Simulate(unittest.TestCase):
         scenario["workload"]["requests"] = 1 << 70
         with self.assertRaisesRegex(foretoken.ConfigError, "beyond 64 bits"):
             foretoken.simulate(scenario)
+
+
+class Commands(unittest.TestCase):
+    """step, explain, sweep and plan: what the commands print."""
+
+    def told(self, *words):
+        program = pathlib.Path(foretoken.__file__).parents[2] / "foretoken"
+        run = subprocess.run([program, *words, "--json"], cwd=SOURCE, capture_output=True, check=True,
+                             text=True)
+        return json.loads(run.stdout)
+
+    def setUp(self):
+        os.chdir(SOURCE)
+
+    def test_step_gives_the_programs_answer(self):
+        self.assertEqual(
+            foretoken.step("examples/quickstart.toml", decode="64x1024", prefill="1x512"),
+            self.told("step", "--scenario", "examples/quickstart.toml", "--decode", "64x1024",
+                      "--prefill", "1x512"))
+        of_options = foretoken.step(model="llama-3.1-8b", cluster="h100-sxm-8", tp=4, decode="8x100")
+        self.assertEqual(of_options, self.told("step", "--model", "llama-3.1-8b", "--cluster",
+                                               "h100-sxm-8", "--tp", "4", "--decode", "8x100"))
+        more = foretoken.step(model="llama-3.1-8b", cluster="h100-sxm-8", tp=4, decode="16x100")
+        self.assertGreater(more["total_us"], of_options["total_us"])
+
+    def test_explain_gives_the_programs_answer(self):
+        answer = foretoken.explain("examples/quickstart.toml", set=FEW, percentile="tpot:90",
+                                   split_only=True)
+        self.assertEqual(answer, self.told("explain", "examples/quickstart.toml", "--set", FEW[0],
+                                           "--percentile", "tpot:90", "--split-only"))
+
+    def test_sweep_runs_every_combination_of_a_dict(self):
+        answer = foretoken.sweep(small_scenario(), {"workload.rate": ["4 /s", "8 /s"],
+                                                    "engine.sequences_max": [8, 16]})
+        self.assertTrue(answer["complete"])
+        self.assertEqual(len(answer["points"]), 4)
+        with self.assertRaisesRegex(foretoken.ConfigError, "must be a list"):
+            foretoken.sweep(small_scenario(), {"workload.rate": "4 /s"})
+
+    def test_plan_finds_the_cheapest_for_a_dict(self):
+        scenario = {**small_scenario(), "slo": {"ttft": "1 s"}}
+        answer = foretoken.plan(scenario, gpus=["h100-sxm", "l40s"], tp=[1], quick=True)
+        best = answer["candidates"][answer["cheapest"]]
+        costs = [each["dollars_per_hour"]["value"] for each in answer["candidates"]
+                 if "dollars_per_hour" in each]
+        self.assertEqual(best["dollars_per_hour"]["value"], min(costs))
+
+    def test_mistakes_name_the_scenario_and_leave_nothing_behind(self):
+        scenario = small_scenario()
+        scenario["model"]["nam"] = "x"
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(foretoken.ConfigError) as caught:
+                foretoken.step(scenario, decode="1x10", folder=folder)
+            self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(str(caught.exception),
+                         "scenario: unknown key 'nam' in [model]; did you mean 'name'?")
+        with self.assertRaisesRegex(foretoken.ConfigError, "did you mean --decode"):
+            foretoken.step(model="llama-3.1-8b", gpu="h100-sxm", decod="1x10")
+
+    def test_ctrl_c_is_a_keyboard_interrupt(self):
+        scenario = small_scenario()
+        scenario["workload"]["requests"] = 2_000_000
+        killer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+        killer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            foretoken.explain(scenario)
+        killer.join()
 
 
 class Numpy:

@@ -7,11 +7,12 @@ import csv as _csv
 import io as _io
 
 from . import _foretoken
+from ._commands import explain, plan, step, sweep
 from ._foretoken import ConfigError, PredictionError, RunError, __version__, compare, predict
 
 __all__ = [
-    "ConfigError", "PredictionError", "Report", "RunError", "__version__", "compare", "predict",
-    "simulate"
+    "ConfigError", "PredictionError", "Report", "RunError", "__version__", "compare", "explain",
+    "plan", "predict", "simulate", "step", "sweep"
 ]
 
 

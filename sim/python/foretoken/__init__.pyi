@@ -48,3 +48,36 @@ def compare(
     folder: str | PathLike[str] = ".",
     jobs: int = 0,
 ) -> dict[str, Any]: ...
+def step(
+    scenario: Scenario | None = None,
+    *,
+    prefill: str = "",
+    decode: str = "",
+    set: Iterable[str] = (),
+    folder: str | PathLike[str] = ".",
+    **options: Any,
+) -> dict[str, Any]: ...
+def explain(
+    scenario: Scenario,
+    *,
+    set: Iterable[str] = (),
+    folder: str | PathLike[str] = ".",
+    **options: Any,
+) -> dict[str, Any]: ...
+def sweep(
+    scenario: Scenario,
+    vary: Mapping[str, Iterable[Any]],
+    *,
+    set: Iterable[str] = (),
+    folder: str | PathLike[str] = ".",
+    store: str | PathLike[str] | None = None,
+    **options: Any,
+) -> dict[str, Any]: ...
+def plan(
+    scenario: Scenario,
+    *,
+    set: Iterable[str] = (),
+    folder: str | PathLike[str] = ".",
+    out: str | PathLike[str] | None = None,
+    **options: Any,
+) -> dict[str, Any]: ...
