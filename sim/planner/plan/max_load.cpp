@@ -71,8 +71,7 @@ LoadAnswer answer_of(const HighestLoad& load, const TrafficSample& traffic) {
   if (load.best_runs().empty()) return answer;
   answer.models = models_of(load.best_runs(), traffic, answer.holds);
   answer.metrics.assign(figures().size(), 0);
-  answer.is_sustained = std::ranges::all_of(
-      load.best_runs(), [](const RunOutcome* run) { return run->report.steady.is_reached; });
+  answer.is_sustained = load.is_sustained();
   for (const RunOutcome* run : load.best_runs()) {
     const std::vector<double> values = figure_values(run->report);
     for (std::size_t m = 0; m < values.size(); ++m)

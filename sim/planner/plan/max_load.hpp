@@ -44,9 +44,7 @@ struct LoadAnswer {
   Interval interval = {};            // of `holds`, if steps are as long or as short as they may be
   std::vector<ModelAtLoad> models = {};  // empty: there is one
   bool is_open = false;                  // stopped before the highest was found: `holds` at least
-  /// Most requests ended while others still came. If not, `holds` is a burst that was served in
-  /// time, not a rate that can go on.
-  bool is_sustained = true;
+  bool is_sustained = true;              // as HighestLoad says
 
   /// Of several models the one that meets the SLO least: it is the first to miss it.
   [[nodiscard]] const ModelAtLoad* tightest() const;

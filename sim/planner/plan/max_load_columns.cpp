@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/planner/plan/plan_columns.hpp"
+#include "sim/planner/plan/probe_task.hpp"
 #include "sim/report/number_text.hpp"
 
 namespace foretoken {
@@ -93,8 +94,7 @@ std::string stop_text(const LoadAnswer& load) {
 
 std::string burst_text(const LoadAnswer& load) {
   if (load.metrics.empty() || load.is_sustained) return "";
-  return "served in time as a burst, not as a rate that goes on: most requests were still open "
-         "when the last one arrived; ask with more requests";
+  return std::string(burst_words);
 }
 
 std::string why_no_load(const LoadAnswer& base) {
@@ -163,8 +163,8 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
   add(holds, &ShownLoad::holds);
   add({"fails_per_s", "", "", "", number}, [](LoadShown r) { return r.load.fails; });
   if (!changed) {
-    add({"sustained", "", "", "", number},
-        [](LoadShown r) { return r.if_it_holds(r.load.is_sustained ? 1 : 0); });
+    add({"sustained", "", "", "", flag},
+        [](LoadShown r) { return r.load.holds > 0 && r.load.is_sustained; });
     add({"low_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::low); });
     add({"high_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::high); });
     add({in_files ? "" : "step_time_error", "", "", "", number},

@@ -55,6 +55,7 @@ struct ShownChoice {
     if (sure == nullptr || !sure->load_holds) return std::nullopt;
     return *sure->load_holds * plan.space.traffic.rate.value();
   }
+  [[nodiscard]] bool is_sustained() const { return sure != nullptr && sure->is_sustained; }
   [[nodiscard]] MaybeNumber step_error() const {
     return sure != nullptr ? MaybeNumber(sure->half_width) : std::nullopt;
   }
@@ -119,6 +120,7 @@ ResultTable plan_columns(const Plan& plan, const std::vector<std::size_t>& candi
   of_holding({"front", "", "", "", flag}, &ShownChoice::is_on_front);
   of_holding({"load_holds_per_s", "holds up to", "requests/s", "", number, 2},
              &ShownChoice::load_holds);
+  of_holding({"load_is_sustained", "", "", "", flag}, &ShownChoice::is_sustained);
   of_holding({"step_time_error", "", "", "", number}, &ShownChoice::step_error);
   of_holding({"", "", "", "$/h", price}, &ShownChoice::of_gpus);
   a_month("", "$/month", &ShownChoice::of_gpus);

@@ -119,6 +119,7 @@ std::vector<DeploymentConfidence> confidence_of(const std::vector<FoundDeploymen
     answers[i].units_slower = asked.slower.units();
     answers[i].load_holds = asked.load.search().holds();
     answers[i].load_fails = asked.load.search().fails();
+    answers[i].is_sustained = asked.load.is_sustained();
   }
   return answers;
 }

@@ -40,6 +40,7 @@ struct DeploymentConfidence {
   std::optional<int> units_slower;   // as long; nullopt: none up to the limit
   std::optional<double> load_holds;  // times the scenario's: the fleet holds so much …
   std::optional<double> load_fails;  // … and not so much
+  bool is_sustained = true;          // `load_holds`, as HighestLoad says
 };
 
 struct ConfidenceSettings {

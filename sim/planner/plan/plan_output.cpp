@@ -6,6 +6,7 @@
 #include "sim/planner/choice_text.hpp"
 #include "sim/planner/plan/plan_columns.hpp"
 #include "sim/planner/plan/plan_text.hpp"
+#include "sim/planner/plan/probe_task.hpp"
 #include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 
@@ -43,10 +44,11 @@ std::string answer(const Plan& plan, const std::string& scenario, const Ink& ink
   text += wrapped(seeds_text(plan, best), width, 4, 6);
   const DeploymentConfidence* sure = plan.confidence(best);
   if (sure != nullptr && sure->load_holds) {
-    text += wrapped(fmt::format("holds up to {} requests/s, {} above the load",
+    text += wrapped(fmt::format("holds up to {} requests/s, {} above the load{}",
                                 brief(*sure->load_holds * plan.space.traffic.rate.value()),
-                                percent(std::max(0.0, *sure->load_holds - 1))),
-                    width, 4, 4);
+                                percent(std::max(0.0, *sure->load_holds - 1)),
+                                sure->is_sustained ? "" : fmt::format("; {}", burst_words)),
+                    width, 4, 6);
   }
   if (sure != nullptr) text += wrapped(error_text(plan, *sure), width, 4, 4);
   for (const std::size_t other : plan.as_good_as_cheapest)

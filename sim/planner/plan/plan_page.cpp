@@ -10,6 +10,7 @@
 #include "sim/base/toml.hpp"
 #include "sim/planner/plan/plan_columns.hpp"
 #include "sim/planner/plan/plan_text.hpp"
+#include "sim/planner/plan/probe_task.hpp"
 #include "sim/report/command_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
@@ -64,7 +65,8 @@ void add_answer_tiles(std::vector<PageTile>& tiles, const Plan& plan, std::size_
   if (sure != nullptr && sure->load_holds) {
     tiles.push_back(
         {"Holds up to", brief(*sure->load_holds * plan.space.traffic.rate.value()), "requests/s",
-         fmt::format("{} required", brief(plan.space.traffic.rate.value() * plan.judged_load()))});
+         fmt::format("{} required{}", brief(plan.space.traffic.rate.value() * plan.judged_load()),
+                     sure->is_sustained ? "" : fmt::format("; {}", burst_words))});
   }
 }
 

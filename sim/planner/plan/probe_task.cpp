@@ -72,6 +72,11 @@ void HighestLoad::take(const std::vector<const RunOutcome*>& outcomes) {
   trial_ = SloTrial(target_, replications_);
 }
 
+bool HighestLoad::is_sustained() const {
+  return std::ranges::all_of(best_runs_,
+                             [](const RunOutcome* run) { return run->report.steady.is_reached; });
+}
+
 std::vector<PlanProbe> UnitsAtSlowdown::wanted() const {
   const auto units = search_.next();
   if (!units) return {};

@@ -2,6 +2,7 @@
 // the answers. Tasks that do not depend on each other are run side by side.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "sim/planner/plan/count_search.hpp"
@@ -42,6 +43,9 @@ class HighestLoad final : public ProbeTask {
   [[nodiscard]] const LoadSearch& search() const { return search_; }
   /// Of the fleet at the highest load that held.
   [[nodiscard]] const std::vector<const RunOutcome*>& best_runs() const { return best_runs_; }
+  /// Most requests ended while others still came. If not, the load is a burst that was served in
+  /// time, not a rate that can go on.
+  [[nodiscard]] bool is_sustained() const;
   /// A run said that the fleet cannot be.
   [[nodiscard]] const std::string& impossible() const { return impossible_; }
 
@@ -54,6 +58,11 @@ class HighestLoad final : public ProbeTask {
   std::vector<const RunOutcome*> trial_runs_, best_runs_;
   std::string impossible_;
 };
+
+/// What readers are told of a load that is not sustained.
+inline constexpr std::string_view burst_words =
+    "served in time as a burst, not as a rate that goes on: most requests were still open when the "
+    "last one arrived; ask with more requests";
 
 /// The least number of units at some slowdown, judged by one replication each.
 class UnitsAtSlowdown final : public ProbeTask {

@@ -84,7 +84,7 @@ TEST(MaxLoadOfModels, ABurstThatWasServedInTimeIsNoRate) {
   few.rows.front().base.is_sustained = false;
   EXPECT_THAT(max_load_table(few, "few.toml", false, 120),
               HasSubstr("! served in time as a burst, not as a rate that goes on"));
-  EXPECT_THAT(to_json(max_load_value(few)), HasSubstr("\"sustained\": 0"));
+  EXPECT_THAT(to_json(max_load_value(few)), HasSubstr("\"sustained\": false"));
   EXPECT_THAT(max_load_csv(few), HasSubstr("ask with more requests"));
 }
 
