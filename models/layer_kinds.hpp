@@ -49,8 +49,15 @@ struct StateShape {
   int taps = 4;       // of the convolution
   int gate_rank = 0;  // kimi_delta: width between the output gate's two products; 0 = it is one
   bool conv_bias = false;
-  DType state_dtype = DType::fp32;
+  std::optional<DType> state_dtype = {};  // as published; nullopt = the engine chooses
 
+  /// What the state is kept in, where no engine has chosen: fp32.
+  [[nodiscard]] DType kept_in() const { return state_dtype.value_or(DType::fp32); }
+  /// Whether engines choose by the activations' format (delta nets, Mamba-2); all of them keep
+  /// Kimi's in fp32.
+  [[nodiscard]] bool follows_engine() const {
+    return kind == StateKind::delta_net || kind == StateKind::mamba2;
+  }
   /// What the convolution runs over: queries, keys and values, or all channels.
   [[nodiscard]] std::int64_t channels() const {
     if (kind == StateKind::convolution) return value_heads;

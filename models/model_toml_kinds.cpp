@@ -48,7 +48,7 @@ StateShape read_state(const Value& root, const std::string& kind, Diagnostics& d
   read_within(table, "taps", state.taps, 1, head_dim_limit);
   read_within(table, "gate_rank", state.gate_rank, 0, width_limit);
   table.read("conv_bias", state.conv_bias);
-  table.read("dtype", state.state_dtype);
+  if (DType dtype{}; table.read("dtype", dtype)) state.state_dtype = dtype;
   table.finish();
   return state;
 }
@@ -63,9 +63,7 @@ Value state_table(const StateShape& state) {
   table.set("taps", state.taps);
   set_if(table, "gate_rank", std::int64_t{state.gate_rank});
   set_if(table, "conv_bias", state.conv_bias);
-  if (state.state_dtype != DType::fp32) {
-    table.set("dtype", std::string(enum_name(state.state_dtype)));
-  }
+  if (state.state_dtype) table.set("dtype", std::string(enum_name(*state.state_dtype)));
   return table;
 }
 

@@ -19,7 +19,7 @@ Bytes state_bytes(const StateShape& state, int tensor, DType activation) {
   double carried = 0;
   if (state.kind != StateKind::convolution) {
     carried = static_cast<double>(state.value_width()) * state.key_dim *
-              bytes_per_element(state.state_dtype);
+              bytes_per_element(state.kept_in());
   }
   return Bytes((kept + carried) / tensor);
 }

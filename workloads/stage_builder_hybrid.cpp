@@ -146,7 +146,7 @@ void StageProgram::Builder::add_state(const Operator& op, int calls) {
                     .key_dim = state.key_dim,
                     .value_dim = state.value_dim,
                     .dtype = activation_,
-                    .state_dtype = state.state_dtype,
+                    .state_dtype = state.kept_in(),
                     .load = {},
                     .implementation = settings_.implementation},
           calls);

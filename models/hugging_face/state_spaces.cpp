@@ -44,7 +44,12 @@ std::vector<int> read_blocks(TableReader& table) {
 }
 
 StateShape read_nemotron_state(TableReader& table) {
-  StateShape state{.kind = StateKind::mamba2, .key_heads = 8, .taps = 4, .conv_bias = true};
+  // vLLM keeps these states in fp32 even where nothing says so (models/config.py, NemotronH).
+  StateShape state{.kind = StateKind::mamba2,
+                   .key_heads = 8,
+                   .taps = 4,
+                   .conv_bias = true,
+                   .state_dtype = DType::fp32};
   require_count(table, "mamba_num_heads", state.value_heads, heads_limit);
   require_count(table, "mamba_head_dim", state.value_dim, head_dim_limit);
   require_count(table, "ssm_state_size", state.key_dim, head_dim_limit);

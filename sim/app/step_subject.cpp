@@ -16,6 +16,7 @@
 #include "sim/scenario/engine_choices.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
+#include "workloads/state_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -127,6 +128,7 @@ StepSubject subject_of_options(const StepOptions& options) {
   execution.expert_micro_batches = options.expert_micro_batches;
   execution.implementation.framework = parse_option<Framework>(options.framework, "--framework");
   execution.implementation.is_cold = !options.warm;
+  settle_state_dtype(subject.model, execution.implementation.framework);
   execution.sampling = parse_option<SamplingMethod>(options.sampling, "--sampling");
   execution.routing = parse_routing(options.routing, {"--routing"});
   if (options.adapters > 0) {

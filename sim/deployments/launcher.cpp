@@ -115,6 +115,7 @@ Launcher read_launcher(const EmbeddedFile& embedded) {
   launcher.matters = read_pairs(file, "matters");
   launcher.quantizations = read_pairs(file, "quantization");
   launcher.kv_dtypes = read_pairs(file, "kv_dtype");
+  launcher.state_dtypes = read_pairs(file, "state_dtype");
   if (const Value* table = file.find_table("layout"))
     read_layout_flags({*table, diagnostics, "layout"}, launcher.layout);
   if (const Value* table = file.find_table("speculative"))

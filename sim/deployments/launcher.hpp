@@ -80,7 +80,7 @@ struct Launcher {
   SpeculativeFlags speculative;
   AdapterFlags adapters;
   std::string encoder_parallel;  // flag for how ranks share an image encoder; "" = there is none
-  NamePairs quantizations, kv_dtypes;  // formats in the engine's words
+  NamePairs quantizations, kv_dtypes, state_dtypes;  // formats in the engine's words
 
   /// A flag's first name, with underscores.
   [[nodiscard]] std::string canonical(std::string flag) const;

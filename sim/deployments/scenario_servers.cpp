@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/model_name.hpp"
+#include "sim/deployments/cache_formats.hpp"
 #include "sim/deployments/exportable.hpp"
 #include "sim/deployments/kv_transfer_config.hpp"
 #include "sim/deployments/launch_line.hpp"
@@ -74,8 +75,7 @@ class ServerWriter {
         server_.set("quantization", format);
       }
     }
-    if (scenario_.execution.kv_dtype == DType::fp8)
-      server_.set("kv_cache_dtype", first_of(launcher_.kv_dtypes, "fp8"));
+    set_cache_formats(scenario_, launcher_, server_, notes_);
   }
 
   void set_layout() {

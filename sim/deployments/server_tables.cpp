@@ -358,6 +358,13 @@ class TableFiller {
       }
       return set_format(flag.name, "kv_dtype", second_of(launcher_.kv_dtypes, text));
     }
+    if (known != nullptr && known->key == "[model] state_dtype") {
+      if (text == "auto") {
+        tell(flag.name, FlagFate::no_effect, "the default");
+        return true;
+      }
+      return set_format(flag.name, "state_dtype", second_of(launcher_.state_dtypes, text));
+    }
     if (flag.name == "quantization")
       return set_format(flag.name, "dtype", second_of(launcher_.quantizations, text));
     if (flag.name == "dtype") {

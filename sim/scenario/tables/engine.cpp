@@ -7,6 +7,7 @@
 #include "sim/scenario/engine_flags.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/execution_keys.hpp"
+#include "workloads/state_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -228,6 +229,7 @@ void read_engine_table(TableReader table, const ScenarioOptions& options, Scenar
                            scenario);
   }
   scenario.execution.block_tokens = engine.block_tokens;
+  settle_state_dtype(scenario.model, scenario.execution.implementation.framework);
   if (scenario.deployment.layout.groups() > 1 && (preset || engine.preset.empty()))
     scenario.execution.expert_exchange = exchange_of(scenario).exchange;
   const bool is_from_preset =

@@ -3,6 +3,7 @@
 #include "sim/base/nearest_name.hpp"
 #include "sim/scenario/tables.hpp"
 #include "workloads/kv_format.hpp"
+#include "workloads/state_format.hpp"
 
 namespace foretoken {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 /// The table as it stands in the file; what is absent is as published.
 struct ModelTable {
   std::string name;
-  std::optional<DType> dtype, attention_dtype, expert_dtype, shared_expert_dtype, kv_dtype;
+  std::optional<DType> dtype, attention_dtype, expert_dtype, shared_expert_dtype, kv_dtype,
+      state_dtype;
   std::optional<std::string> expert_routing;
 };
 
@@ -43,6 +45,12 @@ const Keys<ModelTable>& model_keys() {
        {.fallback = "as the checkpoint has scales for it, else that of the activations"},
        "Number format of the KV cache. 8 bits hold twice the tokens of 16 and halve what a decode "
        "step reads of the cache."},
+      {"state_dtype",
+       &S::state_dtype,
+       {.fallback = "as published, else the engine's choice", .allowed = "fp32, bf16"},
+       "Number format that recurrent states are kept in (gated delta nets, Mamba-2). Where the "
+       "model's configuration names none, vLLM and TensorRT-LLM take that of the activations, "
+       "SGLang fp32."},
       {"expert_routing",
        &S::expert_routing,
        {.fallback = fmt::format("\"{}\"", usual_routing),
@@ -142,6 +150,14 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
   set_formats(table, given, scenario);
   scenario.execution.kv_dtype = given.kv_dtype.value_or(usual_kv_dtype(given, scenario));
   scenario.kv_dtype_position = table.position("kv_dtype");
+  const auto state = given.state_dtype;
+  table.expect("state_dtype", !state || state == DType::fp32 || state == DType::bf16,
+               "must be fp32 or bf16");
+  const bool is_known = scenario.model.layers > 0;
+  table.expect(
+      "state_dtype", !state || !is_known || state_dtype_of(scenario.model),
+      fmt::format("is for recurrent states, but there are none in {}", scenario.model.name));
+  if (state) set_state_dtype(scenario.model, *state);
   if (given.expert_routing) {
     set_routing(table, *given.expert_routing, options, scenario);
   } else if (scenario.model.moe) {
@@ -158,6 +174,7 @@ Value resolved_model_table(const Scenario& scenario) {
                    .expert_dtype = execution.expert_dtype,
                    .shared_expert_dtype = execution.shared_expert_dtype,
                    .kv_dtype = execution.kv_dtype,
+                   .state_dtype = state_dtype_of(scenario.model),
                    .expert_routing = {}};
   if (scenario.model.moe) {
     const std::string& drawn = execution.routing_draw.text;
