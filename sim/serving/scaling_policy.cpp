@@ -42,7 +42,8 @@ class HpaPolicy : public ScalingPolicy {
   int look(const ScalingView& view) override {
     const int current = view.replicas();
     const int least = std::max(1, settings_.min);
-    if (current == 0) return 0;  // nobody scales what was sent to sleep
+    // Asleep, which is not for this to end; or failed, and their deployment replaces them.
+    if (current == 0) return settings_.min;
     int wanted = recommended(view);
     if (current < least) wanted = least;
     wanted = stabilized(view.now, current, wanted);

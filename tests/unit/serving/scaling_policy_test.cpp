@@ -99,6 +99,14 @@ TEST(Hpa, KeepsWithinMinAndMax) {
   EXPECT_EQ(first_look(settings, view(0, 6, 900)), 7);
 }
 
+// Nobody is left to ask, and a deployment of one replica at least gets it back.
+TEST(Hpa, ReplacesItsLastReplicaThatFailed) {
+  EXPECT_EQ(first_look(hpa(), view(0, 0, 90)), 1);
+  AutoscalerSettings settings = hpa();
+  settings.min = 3;
+  EXPECT_EQ(first_look(settings, view(0, 0, 0)), 3);
+}
+
 AutoscalerSettings keda() {
   AutoscalerSettings settings = settings_of(ScalingPolicyKind::keda);
   settings.min = 0;
