@@ -1,6 +1,7 @@
 #include "sim/run/fleet_control.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace foretoken {
 namespace {
@@ -31,6 +32,42 @@ std::vector<PlannedFailure::Hit> hits(const Failure& failure, const ClusterSpec&
     }
   }
   return found;
+}
+
+/// A pool as policy wva compares it with the others of its model.
+Variant variant_of(const PoolSpec& pool) {
+  const Scenario& scenario = pool.scenario;
+  const int gpus = scenario.deployment.layout.ranks();
+  // Told or a price, unless it is the only one: check_variants().
+  return {pool.name,
+          variant_cost(scenario).value_or(1.0),
+          scenario.autoscaler->min,
+          scenario.autoscaler->max,
+          fmt::format("{}|{}", scenario.cluster.gpu.name, gpus),
+          scenario.engine.batch_tokens_max,
+          scenario.engine.sequences_max};
+}
+
+/// `scaled` are pools, by autoscaler.
+std::vector<std::unique_ptr<VariantController>> controllers_of(
+    const std::vector<ControlledPool>& pools, const std::vector<std::size_t>& scaled,
+    const std::vector<std::unique_ptr<Autoscaler>>& autoscalers, Platform& platform) {
+  std::map<int, std::vector<VariantController::Member>> members;  // by model
+  std::map<int, const ControlledPool*> firsts;
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    const ControlledPool& pool = pools[scaled[i]];
+    const Scenario& scenario = pool.spec->scenario;
+    if (scenario.autoscaler->policy != ScalingPolicyKind::wva) continue;
+    firsts.try_emplace(pool.spec->model, &pool);
+    members[pool.spec->model].push_back(
+        {variant_of(*pool.spec), autoscalers[i].get(), scenario.engine.block_tokens});
+  }
+  std::vector<std::unique_ptr<VariantController>> controllers;
+  for (const auto& [model, first] : firsts) {
+    controllers.push_back(std::make_unique<VariantController>(
+        first->spec->scenario.autoscaler->wva, platform, *first->fleet, members[model]));
+  }
+  return controllers;
 }
 
 }  // namespace
@@ -82,6 +119,7 @@ FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timelin
     autoscalers_.push_back(std::make_unique<Autoscaler>(*spec.autoscaler, sequences_max, platform,
                                                         *pool.fleet, pool.part, pool.spec->role));
   }
+  controllers_ = controllers_of(pools, scaled, autoscalers_, platform);
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const PoolSpec &root = *pools[scaled[j]].spec, &pool = *pools[scaled[i]].spec;
@@ -96,6 +134,7 @@ FleetControl::FleetControl(const Scenario& scenario, Platform& platform, Timelin
 
 void FleetControl::arm() {
   if (failures_) failures_->arm();
+  for (const auto& controller : controllers_) controller->arm();
   for (const auto& autoscaler : autoscalers_) autoscaler->arm();
 }
 

@@ -1,6 +1,6 @@
 // What changes the number of replicas that serve, built from a Scenario: start-up times, failures
-// of GPUs and nodes by the replicas on them, an autoscaler for each pool that has one. Internal to
-// sim/run.
+// of GPUs and nodes by the replicas on them, an autoscaler for each pool that has one, and one
+// above the pools of a model where they are scaled together. Internal to sim/run.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include "sim/serving/autoscaler.hpp"
 #include "sim/serving/failure_schedule.hpp"
 #include "sim/serving/memory_plan.hpp"
+#include "sim/serving/variant_controller.hpp"
 
 namespace foretoken {
 
@@ -48,6 +49,7 @@ class FleetControl {
   std::vector<FleetUsage> usages_;  // by pool; fleets know their addresses
   std::optional<FailureSchedule> failures_;
   std::vector<std::unique_ptr<Autoscaler>> autoscalers_;
+  std::vector<std::unique_ptr<VariantController>> controllers_;  // by model, of policy wva
 };
 
 }  // namespace foretoken

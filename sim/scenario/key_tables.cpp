@@ -17,8 +17,8 @@ const std::vector<KeyTable>& scenario_key_tables() {
     for (KeyTable (*table)() :
          {slo_key_table, slo_classes_key_table, predictor_key_table, front_end_key_table,
           front_end_classes_key_table, front_end_tenants_key_table, startup_key_table,
-          autoscaler_key_table, autoscaler_rates_key_table, failures_key_table, pool_key_table,
-          run_key_table}) {
+          autoscaler_key_table, autoscaler_wva_key_table, autoscaler_rates_key_table,
+          failures_key_table, pool_key_table, run_key_table}) {
       out.push_back(table());
     }
     return out;

@@ -149,6 +149,7 @@ Scenario read_scenario(const Value& root, const ScenarioOptions& options) {
     check_front_end(scenario, diagnostics);
     check_models(scenario, diagnostics);
     check_shared_gpus(scenario, diagnostics);
+    check_variants(scenario, diagnostics);
     if (diagnostics.empty()) check_pools_fit(scenario, diagnostics);
   }
   diagnostics.throw_if_any();

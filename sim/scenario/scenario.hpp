@@ -225,6 +225,8 @@ double stretch_of(const Scenario& scenario, std::string_view name);
 
 /// Replicas there may be at one time: those the run begins with, or the autoscaler's most.
 int replicas_max(const Scenario& scenario);
+/// What a replica costs by policy wva: as told, or its GPUs' price an hour; nullopt: nobody says.
+std::optional<double> variant_cost(const Scenario& pool);
 /// Whether the number of replicas that serve may change during the run.
 bool has_fleet_changes(const Scenario& scenario);
 

@@ -53,6 +53,8 @@ Value resolved_run_table(const Scenario& scenario);
 
 /// What can only be judged when all tables are read.
 void check_autoscaler(const Scenario& scenario, Diagnostics& diagnostics);
+/// Of policy wva: what pools of one model must have in common.
+void check_variants(const Scenario& scenario, Diagnostics& diagnostics);
 void check_failures(const Scenario& scenario, Diagnostics& diagnostics);
 /// And gives pools the numbers of their models.
 void check_models(Scenario& scenario, Diagnostics& diagnostics);
@@ -129,6 +131,7 @@ KeyTable front_end_classes_key_table();
 KeyTable front_end_tenants_key_table();
 KeyTable startup_key_table();
 KeyTable autoscaler_key_table();
+KeyTable autoscaler_wva_key_table();
 KeyTable autoscaler_rates_key_table();
 KeyTable failures_key_table();
 KeyTable predictor_key_table();

@@ -42,7 +42,14 @@ double Autoscaler::share() const {
   return static_cast<double>(part_.count) / static_cast<double>(fleet_.size());
 }
 
+void Autoscaler::wake() {
+  if (serving() + starting() > 0) return;
+  set_desired(1);
+  grow(1);
+}
+
 double Autoscaler::metric_sum() const {
+  if (settings_.policy == ScalingPolicyKind::wva) return desired_.value_or(serving() + starting());
   double sum = 0.0;
   for (std::size_t i = part_.first; i < end(); ++i) {
     if (fleet_.state(i) != ReplicaState::serving) continue;

@@ -22,6 +22,15 @@ class Autoscaler final : public EventHandler {
   void share(const Autoscaler& other, int gpus, int others_gpus);
   /// Arms the first look, one interval after the beginning.
   void arm();
+  /// Of policy wva: replicas that there should be, from the next look on; as many as there are
+  /// until somebody says so.
+  void set_desired(int replicas) { desired_ = replicas; }
+  /// The same, without waiting for a look: one starts where there is none.
+  void wake();
+
+  [[nodiscard]] int serving() const { return count(ReplicaState::serving); }
+  [[nodiscard]] int starting() const { return count(ReplicaState::starting); }
+  [[nodiscard]] FleetPart part() const { return part_; }
 
   void on_event(std::uint64_t tag) override;
 
@@ -50,7 +59,8 @@ class Autoscaler final : public EventHandler {
   std::unique_ptr<ScalingPolicy> policy_;
   double tokens_before_ = 0.0;  // at the last look
   Seconds changed_{-1e30};      // when it last scaled; long ago at first
-  int lacking_ = 0;             // replicas that were wanted and found no GPUs at the last look
+  std::optional<int> desired_;
+  int lacking_ = 0;  // replicas that were wanted and found no GPUs at the last look
   const Autoscaler* other_ = nullptr;  // null: the GPUs are its own
   int gpus_ = 1, others_gpus_ = 1;
   int most_;  // replicas

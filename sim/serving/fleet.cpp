@@ -285,6 +285,7 @@ void Fleet::let_go(const RequestRecord& record) {
 void Fleet::on_first_token(RequestId id, Seconds seen) { client_.on_first_token(id, seen); }
 
 void Fleet::on_request_ended(const RequestRecord& record) {
+  count_served(record);
   let_go(record);
   client_.on_request_ended(record);
 }

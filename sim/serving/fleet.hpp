@@ -80,6 +80,12 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     double prompt_tokens = 0, output_tokens = 0;
   };
   [[nodiscard]] const Demand& demand() const { return demand_; }
+  /// Of the requests that a replica completed.
+  struct Served {
+    std::int64_t requests = 0;
+    double prompt_tokens = 0, output_tokens = 0;
+  };
+  [[nodiscard]] const Served& served(std::size_t replica) const { return members_[replica].served; }
   /// Requests that no replica has taken yet, because none serves or all are full.
   [[nodiscard]] std::int64_t held() const { return held_.size(); }
 
@@ -94,6 +100,7 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
     MemberSettings settings;
     ReplicaState state = ReplicaState::serving;
     std::int64_t outstanding = 0;
+    Served served;
     bool can_wake = false;                  // it has served, and has not failed since
     std::optional<Seconds> leaves_at = {};  // drained: when a part of its cache is written
     LeavingPrefixes leaving = {};
@@ -152,6 +159,13 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   /// Adds what was since the last change.
   void count_until_now(Counted& counted);
   void let_go(const RequestRecord& record);
+  void count_served(const RequestRecord& record) {
+    if (record.status != RequestStatus::completed) return;
+    Served& served = member_of(record.replica).served;
+    ++served.requests;
+    served.prompt_tokens += static_cast<double>(record.prompt_tokens);
+    served.output_tokens += static_cast<double>(record.output_tokens);
+  }
 
   FrontEndSettings settings_;
   Platform& platform_;

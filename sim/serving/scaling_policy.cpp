@@ -41,9 +41,9 @@ class HpaPolicy : public ScalingPolicy {
 
   int look(const ScalingView& view) override {
     const int current = view.replicas();
-    const int least = std::max(1, settings_.min);
+    const int least = least_replicas();
     // Asleep, which is not for this to end; or failed, and their deployment replaces them.
-    if (current == 0) return settings_.min;
+    if (current == 0 && least > 0) return settings_.min;
     int wanted = recommended(view);
     if (current < least) wanted = least;
     wanted = stabilized(view.now, current, wanted);
@@ -69,6 +69,9 @@ class HpaPolicy : public ScalingPolicy {
     if (ratio > 1.0 && wanted < view.replicas()) return view.replicas();
     return wanted;
   }
+
+  /// 0 = it scales up from none as well (feature gate HPAScaleToZero).
+  [[nodiscard]] virtual int least_replicas() const { return std::max(1, settings_.min); }
 
   [[nodiscard]] bool is_within_tolerance(double ratio) const {
     return std::abs(ratio - 1.0) <= settings_.tolerance;
@@ -128,11 +131,39 @@ class HpaPolicy : public ScalingPolicy {
   std::vector<Dated> changes_;  // replicas added, or taken away
 };
 
+/// Kubernetes' autoscaler by an external metric with target AverageValue: its sum over all
+/// replicas.
+class ExternalMetricPolicy : public HpaPolicy {
+ public:
+  explicit ExternalMetricPolicy(const AutoscalerSettings& settings) : HpaPolicy(settings) {}
+
+ private:
+  [[nodiscard]] int recommended(const ScalingView& view) const override {
+    const double ideal = view.metric / settings().target;
+    if (is_within_tolerance(ideal / view.replicas())) return view.replicas();
+    return rounded_up(ideal, settings().max);
+  }
+};
+
+/// What llm-d puts behind its Workload Variant Autoscaler: the metric is the number of replicas
+/// that this wants, the target 1 (llm-d, guides/workload-autoscaling, hpa.yaml).
+class WvaPolicy final : public ExternalMetricPolicy {
+ public:
+  explicit WvaPolicy(AutoscalerSettings settings) : ExternalMetricPolicy(by_one(settings)) {}
+
+ private:
+  static AutoscalerSettings& by_one(AutoscalerSettings& settings) {
+    settings.target = 1.0;
+    return settings;
+  }
+  [[nodiscard]] int least_replicas() const override { return settings().min; }
+};
+
 /// KEDA: it wakes and sends to sleep by itself, and has Kubernetes' autoscaler do the rest by the
 /// trigger's sum over all replicas (keda.sh, "Scaling Deployments", ScaledObject specification).
-class KedaPolicy final : public HpaPolicy {
+class KedaPolicy final : public ExternalMetricPolicy {
  public:
-  explicit KedaPolicy(const AutoscalerSettings& settings) : HpaPolicy(settings) {}
+  explicit KedaPolicy(const AutoscalerSettings& settings) : ExternalMetricPolicy(settings) {}
 
   int poll(const ScalingView& view) override {
     const int current = view.replicas();
@@ -144,12 +175,6 @@ class KedaPolicy final : public HpaPolicy {
   }
 
  private:
-  [[nodiscard]] int recommended(const ScalingView& view) const override {
-    const double ideal = view.metric / settings().target;
-    if (is_within_tolerance(ideal / view.replicas())) return view.replicas();
-    return rounded_up(ideal, settings().max);
-  }
-
   Seconds active_at_;  // at the beginning it is taken to be
 };
 
@@ -201,6 +226,8 @@ std::unique_ptr<ScalingPolicy> make_scaling_policy(const AutoscalerSettings& set
       return std::make_unique<KedaPolicy>(settings);
     case ScalingPolicyKind::planner:
       return std::make_unique<PlannerPolicy>(settings);
+    case ScalingPolicyKind::wva:
+      return std::make_unique<WvaPolicy>(settings);
   }
   FORETOKEN_CHECK(false, "an autoscaler of no policy");
 }

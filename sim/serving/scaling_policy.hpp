@@ -11,7 +11,8 @@ namespace foretoken {
 struct ScalingView {
   Seconds now;
   int serving = 0, starting = 0;
-  double metric = 0.0;        // summed over those that serve, with what waits before them
+  double metric = 0.0;        // summed over those that serve, with what waits before them; of wva
+                              // the replicas that it wants
   double tokens_per_s = 0.0;  // that requests brought since the last look
   Seconds changed_at{-1e30};  // when their number was last changed; long ago at first
 

@@ -1,6 +1,61 @@
+#include <algorithm>
+
 #include "sim/scenario/tables.hpp"
 
 namespace foretoken {
+namespace {
+
+/// The policy decides what absent keys mean, and so is read before them; a mistake in it is told
+/// when it is read again.
+ScalingPolicyKind policy_of(TableReader& table) {
+  const Value* policy = table.find("policy");
+  const auto* name = policy == nullptr ? nullptr : std::get_if<std::string>(&policy->data);
+  const bool is_wva = name != nullptr && *name == enum_name(ScalingPolicyKind::wva);
+  return is_wva ? ScalingPolicyKind::wva : ScalingPolicyKind::cooldown;
+}
+
+void read_wva(TableReader& table, AutoscalerSettings& scaling) {
+  const bool is_wva = scaling.policy == ScalingPolicyKind::wva;
+  if (is_wva) wva_keys().read(table, scaling.wva);
+  const WvaSettings& wva = scaling.wva;
+  for (const KeyNote& note : wva_keys().notes()) {
+    const bool is_absent = table.find(note.name) == nullptr;
+    table.expect(note.name, is_wva || is_absent,
+                 fmt::format("is a key of policy = \"wva\"; remove it, or choose that policy"));
+    table.expect(
+        note.name, !is_wva || is_absent || has_meaning(note.name, wva.analyzer),
+        fmt::format("has no effect with analyzer = \"{}\"; remove it", enum_name(wva.analyzer)));
+  }
+  if (!is_wva) return;
+  table.expect("scale_up_threshold",
+               wva.analyzer == SaturationAnalyzer::shares ||
+                   wva.scale_up_threshold > wva.scale_down_boundary,
+               fmt::format("is {}, and must be above scale_down_boundary = {}, or replicas would "
+                           "come and go in turn",
+                           wva.scale_up_threshold, wva.scale_down_boundary));
+  table.expect(
+      "kv_spare_trigger",
+      wva.analyzer == SaturationAnalyzer::tokens || wva.kv_spare_trigger <= wva.kv_cache_threshold,
+      fmt::format("is {}, more than kv_cache_threshold = {} leaves; lower it", wva.kv_spare_trigger,
+                  wva.kv_cache_threshold));
+  table.expect("queue_spare_trigger",
+               wva.analyzer == SaturationAnalyzer::tokens ||
+                   wva.queue_spare_trigger <= wva.queue_length_threshold,
+               fmt::format("is {}, more than queue_length_threshold = {} leaves; lower it",
+                           wva.queue_spare_trigger, wva.queue_length_threshold));
+  table.expect(
+      "scrape_interval", wva.scrape_interval <= wva.metrics_window,
+      "is longer than metrics_window, in which decisions would find no metrics; shorten it");
+  table.expect("retention", !wva.retention || scaling.min == 0,
+               "stops all replicas, and min keeps some; give min = 0, or remove it");
+  const bool grows_from_none = std::ranges::any_of(
+      scaling.up, [](const ScalingRate& rate) { return rate.replicas.has_value(); });
+  table.expect("min", scaling.min > 0 || scaling.up.empty() || grows_from_none,
+               "is 0, and a percentage of no replicas is none; add a rule to up, for example "
+               "up = [{ replicas = 2, period = \"60 s\" }]");
+}
+
+}  // namespace
 
 void read_startup_table(TableReader table, Scenario& scenario) {
   startup_keys().read(table, scenario.startup);
@@ -19,23 +74,26 @@ KeyTable startup_key_table() {
 }
 
 void read_autoscaler_table(TableReader table, Scenario& scenario) {
-  AutoscalerSettings scaling;
+  AutoscalerSettings scaling = autoscaler_defaults(policy_of(table));
   autoscaler_keys().read(table, scaling);
   for (const KeyNote& note : autoscaler_keys().notes()) {
     table.expect(
         note.name, table.find(note.name) == nullptr || has_meaning(note.name, scaling.policy),
         fmt::format("has no effect with policy = \"{}\"; remove it", enum_name(scaling.policy)));
   }
-  const bool plans = scaling.policy == ScalingPolicyKind::planner;
+  read_wva(table, scaling);
   for (const char* key : {"metric", "target", "capacity"}) {
     if (has_meaning(key, scaling.policy)) (void)table.has(key);
   }
-  table.expect("min", scaling.min > 0 || scaling.policy == ScalingPolicyKind::keda,
-               "is 0, and only policy = \"keda\" wakes replicas that sleep; keep 1");
+  const bool wakes =
+      scaling.policy == ScalingPolicyKind::keda || scaling.policy == ScalingPolicyKind::wva;
+  table.expect("min", scaling.min > 0 || wakes,
+               "is 0, and only policy = \"keda\" or \"wva\" wakes replicas that sleep; keep 1");
   table.expect("max", scaling.max >= scaling.min,
                fmt::format("is {}, below min = {}; swap them", scaling.max, scaling.min));
-  const bool is_share = !plans && (scaling.metric == ScalingMetric::utilization ||
-                                   scaling.metric == ScalingMetric::kv);
+  const bool is_share =
+      has_meaning("target", scaling.policy) &&
+      (scaling.metric == ScalingMetric::utilization || scaling.metric == ScalingMetric::kv);
   table.expect("target", !is_share || scaling.target <= 1.0,
                "is a share of a replica: above 0, at most 1");
   const bool counts_waiting =
@@ -51,7 +109,11 @@ void read_autoscaler_table(TableReader table, Scenario& scenario) {
 }
 
 Value resolved_autoscaler_table(const Scenario& scenario) {
-  return scenario.autoscaler ? autoscaler_keys().table(*scenario.autoscaler) : Value();
+  if (!scenario.autoscaler) return {};
+  Value table = autoscaler_keys().table(*scenario.autoscaler);
+  if (scenario.autoscaler->policy == ScalingPolicyKind::wva)
+    wva_keys().write(scenario.autoscaler->wva, table);
+  return table;
 }
 
 KeyTable autoscaler_key_table() {
@@ -60,8 +122,16 @@ KeyTable autoscaler_key_table() {
           autoscaler_keys().notes()};
 }
 
+KeyTable autoscaler_wva_key_table() {
+  return {
+      "autoscaler", "policy = \"wva\"",
+      "How llm-d's Workload Variant Autoscaler decides for all pools of a model. Except for cost, "
+      "each key must be the same in all of them.",
+      wva_keys().notes()};
+}
+
 KeyTable autoscaler_rates_key_table() {
-  return {"[autoscaler.up]", "policy = \"hpa\" or \"keda\"",
+  return {"[autoscaler.up]", "policy = \"hpa\", \"keda\" or \"wva\"",
           "How fast replicas may be added, or removed ([[autoscaler.down]]); one table per rule.",
           scaling_rate_notes()};
 }

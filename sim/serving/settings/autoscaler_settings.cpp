@@ -63,13 +63,13 @@ const std::vector<Own>& own_keys() {
   static const std::vector<Own> keys = {
       {"metric", {cooldown, hpa, keda}},
       {"target", {cooldown, hpa, keda}},
-      {"tolerance", {cooldown, hpa, keda}},
+      {"tolerance", {cooldown, hpa, keda, wva}},
       {"cooldown_up", {cooldown}},
       {"cooldown_down", {cooldown}},
-      {"window_up", {hpa, keda}},
-      {"window_down", {hpa, keda}},
-      {"up", {hpa, keda}},
-      {"down", {hpa, keda}},
+      {"window_up", {hpa, keda, wva}},
+      {"window_down", {hpa, keda, wva}},
+      {"up", {hpa, keda, wva}},
+      {"down", {hpa, keda, wva}},
       {"polling_interval", {keda}},
       {"activation", {keda}},
       {"cooldown", {keda}},
@@ -134,6 +134,15 @@ bool has_meaning(std::string_view key, ScalingPolicyKind policy) {
 
 std::vector<KeyNote> scaling_rate_notes() { return rate_keys().notes(); }
 
+AutoscalerSettings autoscaler_defaults(ScalingPolicyKind policy) {
+  AutoscalerSettings settings;
+  settings.policy = policy;
+  if (policy != ScalingPolicyKind::wva) return settings;
+  settings.window_up = settings.window_down = Seconds(120.0);
+  settings.up = settings.down = {{.replicas = {}, .percent = 100.0}};
+  return settings;
+}
+
 const Keys<AutoscalerSettings>& autoscaler_keys() {
   using S = AutoscalerSettings;
   static const Keys<S> keys = {
@@ -141,25 +150,27 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
        &S::policy,
        {.quiet = true},
        "Scaling policy: cooldown (metric over target, with a pause after each change), hpa "
-       "(Kubernetes' Horizontal Pod Autoscaler), keda (hpa, and replicas sleep while idle) or "
-       "planner (predicted load over a replica's capacity, like Dynamo's)."},
+       "(Kubernetes' Horizontal Pod Autoscaler), keda (hpa, and replicas sleep while idle), "
+       "planner "
+       "(predicted load over a replica's capacity, like Dynamo's) or wva (llm-d's Workload Variant "
+       "Autoscaler: all pools of a model together, by cost)."},
       {"min",
        &S::min,
        {.range = at_least(0), .unit = "replicas"},
-       "Minimum number of replicas; 0 only with policy keda."},
+       "Minimum number of replicas; 0 only with policy keda or wva."},
       {"max",
        &S::max,
        {.unit = "replicas", .allowed = "min or more", .required = true},
        "Maximum number of replicas. The cluster must have GPUs for all of them."},
       own({"metric",
            &S::metric,
-           {.fallback = "required, except with policy planner"},
+           {.fallback = "required with policy cooldown, hpa and keda"},
            "Metric held at its target: queue (requests that no step has worked on yet), "
            "outstanding (unfinished requests; in a prefill pool those not computed), utilization "
            "(running sequences as a share of sequences_max) or kv (share of KV blocks in use)."}),
       own({"target",
            &S::target,
-           {.range = above(0), .fallback = "required, except with policy planner"},
+           {.range = above(0), .fallback = "required with policy cooldown, hpa and keda"},
            "Value of the metric that one replica should have; requests for queue and outstanding, "
            "a "
            "share up to 1 for utilization and kv. The number of replicas follows metric / "
@@ -187,14 +198,14 @@ const Keys<AutoscalerSettings>& autoscaler_keys() {
            "through a lull; 5 min is the default of Kubernetes."}),
       own({"window_up",
            &S::window_up,
-           {.range = not_negative()},
+           {.range = not_negative(), .fallback = "0 s; with policy wva 120 s, as in llm-d's guide"},
            "Replicas are added only as far as every check within this time asked for "
            "(stabilizationWindowSeconds)."}),
       own({"window_down",
            &S::window_down,
-           {.range = not_negative()},
+           {.range = not_negative(), .fallback = "300 s; with policy wva 120 s"},
            "Replicas are removed only as far as no check within this time asked for more."}),
-      own(rates_key("up", &S::up, "4 replicas or 100 % in 15 s",
+      own(rates_key("up", &S::up, "4 replicas or 100 % in 15 s; with policy wva 100 % in 15 s",
                     "How fast replicas may be added: [[autoscaler.up]]. The most permissive of "
                     "several rules applies.")),
       own(rates_key("down", &S::down, "100 % in 15 s",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/keys.hpp"
+#include "sim/serving/settings/wva_settings.hpp"
 
 namespace foretoken {
 
@@ -49,12 +50,13 @@ struct EnumNames<ScalingMetric> {
 
 /// cooldown: metric over target, and a rest after each change. hpa: Kubernetes' Horizontal Pod
 /// Autoscaler. keda: that, with replicas sent to sleep and woken. planner: for a predicted load, by
-/// what a replica can do.
-enum class ScalingPolicyKind { cooldown, hpa, keda, planner };
+/// what a replica can do. wva: hpa, by what llm-d's Workload Variant Autoscaler wants of all pools
+/// of a model.
+enum class ScalingPolicyKind { cooldown, hpa, keda, planner, wva };
 template <>
 struct EnumNames<ScalingPolicyKind> {
   static constexpr auto names =
-      std::to_array<std::string_view>({"cooldown", "hpa", "keda", "planner"});
+      std::to_array<std::string_view>({"cooldown", "hpa", "keda", "planner", "wva"});
 };
 
 /// The last interval's load again, or the line through the last ones drawn on.
@@ -81,7 +83,7 @@ struct AutoscalerSettings {
   /// --horizontal-pod-autoscaler-tolerance).
   double tolerance = 0.1;
   Seconds cooldown_up, cooldown_down{300.0};  // since the last change (down: Kubernetes' default)
-  // Of hpa and keda; Kubernetes' defaults.
+  // Of hpa, keda and wva; Kubernetes' defaults.
   Seconds window_up, window_down{300.0};  // within which the steadiest recommendation counts
   std::vector<ScalingRate> up = {{.replicas = 4, .percent = {}},
                                  {.replicas = {}, .percent = 100.0}};
@@ -94,7 +96,13 @@ struct AutoscalerSettings {
   std::optional<PerSecond> capacity;  // tokens that a replica takes within its targets
   LoadPrediction prediction = LoadPrediction::constant;
   int history = 6;  // looks that a trend goes through
+  WvaSettings wva;
 };
+
+/// What absent keys mean with `policy`: with wva the pace of llm-d's own deployments, 120 s and
+/// 100 % in 15 s both ways (llm-d, guides/workload-autoscaling/optimized-baseline-autoscaling,
+/// hpa.yaml); else the defaults of the struct.
+AutoscalerSettings autoscaler_defaults(ScalingPolicyKind policy);
 
 const Keys<StartupSettings>& startup_keys();
 const Keys<AutoscalerSettings>& autoscaler_keys();

@@ -136,6 +136,45 @@ TEST(Keda, AwakeItGoesByTheSumOfTheTrigger) {
   EXPECT_EQ(policy->look(view(900, 2, 0)), 2);
 }
 
+/// With the pace of llm-d's guide: two minutes, and 100 % in 15 s.
+AutoscalerSettings wva() {
+  AutoscalerSettings settings = autoscaler_defaults(ScalingPolicyKind::wva);
+  settings.max = 100;
+  return settings;
+}
+
+// 7 wanted of 4: what every look of two minutes asked for, 5 at least, then as many again at most.
+TEST(Wva, FollowsWhatIsWantedAtThePaceOfItsHpa) {
+  const auto policy = make_scaling_policy(wva());
+  EXPECT_EQ(policy->look(view(0, 2, 2)), 2);
+  EXPECT_EQ(policy->look(view(60, 2, 5)), 2);
+  EXPECT_EQ(policy->look(view(119, 2, 7)), 2);
+  EXPECT_EQ(policy->look(view(120, 2, 7)), 4);
+  EXPECT_EQ(policy->look(view(135, 4, 7)), 5);  // what the look at 60 asked for
+  EXPECT_EQ(policy->look(view(150, 5, 3)), 5);
+  EXPECT_EQ(policy->look(view(254, 5, 3)), 5);  // the look at 135 asked for 7
+  EXPECT_EQ(policy->look(view(255, 5, 3)), 3);
+}
+
+// Kubernetes' tolerance is of the number of replicas: one of eleven more is within a tenth.
+TEST(Wva, OneMoreOfManyIsWithinTheTolerance) {
+  AutoscalerSettings settings = wva();
+  settings.window_up = {};
+  EXPECT_EQ(first_look(settings, view(0, 11, 12)), 11);
+  EXPECT_EQ(first_look(settings, view(0, 9, 10)), 10);
+}
+
+TEST(Wva, StartsFromNoneWhereItMayHaveNone) {
+  AutoscalerSettings settings = wva();
+  settings.window_up = settings.window_down = {};
+  settings.up = {{.replicas = 2, .percent = {}}};
+  EXPECT_EQ(first_look(settings, view(0, 0, 3)), 1);  // min = 1, which failed
+  settings.min = 0;
+  EXPECT_EQ(first_look(settings, view(0, 0, 0)), 0);
+  EXPECT_EQ(first_look(settings, view(0, 0, 3)), 2);
+  EXPECT_EQ(first_look(settings, view(0, 1, 0)), 0);
+}
+
 ScalingView load(double tokens_per_s) {
   ScalingView seen;
   seen.serving = 1;
