@@ -113,8 +113,8 @@ void VariantController::optimize() {
     return;
   }
   const ModelView view = seen();
-  const auto is_none = [](const VariantView& variant) { return variant.replicas() == 0; };
-  if (std::ranges::all_of(view.variants, is_none)) return;  // asleep, until requests come
+  const auto is_silent = [](const VariantView& variant) { return variant.reporting.empty(); };
+  if (std::ranges::all_of(view.variants, is_silent)) return;  // asleep, or not scraped yet
   const std::vector<int> desired = analyzer_->look(view);
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i].autoscaler->set_desired(desired[i]);
 }

@@ -11,18 +11,18 @@ namespace {
 
 class VariantControllerTest : public FleetTest {
  protected:
-  /// The first replica is up.
-  void scale(double first_cost, double second_cost, int first_min = 0) {
+  /// The first replica is up, or as many as `up`.
+  void scale(double first_cost, double second_cost, int first_min = 0, std::size_t up = 1) {
     build(4, {.startup = Seconds(steps(3)), .is_scaled = true}, {}, "least_outstanding");
-    for (const std::size_t i : {1U, 2U, 3U}) fleet->stop(i);
+    for (std::size_t i = up; i < 4; ++i) fleet->stop(i);
     settings.policy = ScalingPolicyKind::wva;
     settings.max = 2;
     settings.interval = Seconds(steps(1));
     settings.window_up = settings.window_down = {};
     settings.up = settings.down = {};
     settings.wva.optimization_interval = Seconds(steps(10));
-    settings.wva.scrape_interval = Seconds(steps(1));
-    settings.wva.metrics_window = Seconds(steps(5));
+    settings.wva.scrape_interval = Seconds(steps(scrape_steps));
+    settings.wva.metrics_window = Seconds(steps(5) * scrape_steps);
     settings.min = first_min;
     first = std::make_unique<Autoscaler>(settings, 1, *platform, *fleet, FleetPart{0, 2});
     settings.min = 0;
@@ -45,6 +45,7 @@ class VariantControllerTest : public FleetTest {
   }
 
   AutoscalerSettings settings;
+  double scrape_steps = 1;
   std::unique_ptr<Autoscaler> first, second;
   std::unique_ptr<VariantController> controller;
   static constexpr auto serving = ReplicaState::serving;
@@ -95,6 +96,16 @@ TEST_F(VariantControllerTest, AnIdleModelSleepsAndWakes) {
   at(81.5, [&] { EXPECT_EQ(states(), (std::vector{starting, stopped, starting, stopped})); });
   run();
   EXPECT_EQ(record(1).status, RequestStatus::completed);
+}
+
+// Nothing is known before the first scrape, at 15: nothing is decided at 10, but at 20.
+TEST_F(VariantControllerTest, DecidesNothingWithoutMetrics) {
+  add(0, 50, 80);
+  scrape_steps = 15;
+  scale(1.0, 2.0, 1, 2);
+  at(19.5, [&] { EXPECT_EQ(states(), (std::vector{serving, serving, stopped, stopped})); });
+  at(21.5, [&] { EXPECT_EQ(states(), (std::vector{serving, stopped, stopped, stopped})); });
+  run();
 }
 
 TEST_F(VariantControllerTest, NeverBelowItsLeast) {
