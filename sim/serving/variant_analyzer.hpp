@@ -23,10 +23,10 @@ struct ReplicaMetrics {
 };
 
 struct Variant {
-  std::string name;      // decides between equals
-  double cost = 0;       // of a replica
-  int min = 1, max = 1;  // replicas
-  std::string hardware;  // GPUs and how many: variants on equal ones share what is learnt
+  std::string name = {};      // decides between equals
+  double cost = 0;            // of a replica
+  int min = 1, max = 1;       // replicas
+  std::string hardware = {};  // GPUs and how many: variants on equal ones share what is learnt
   std::int64_t batch_tokens = 0, sequences = 0;  // of a step, at most
 };
 
