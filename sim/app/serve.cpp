@@ -63,6 +63,10 @@ void write_record(const ServeOptions& options, const Scenario& scenario, const S
   if (options.quiet || options.json) return;
   show("\nWrote requests.jsonl and scenario.toml to {0}: foretoken validate {0}\n",
        options.record_folder);
+  if (served.left_out > 0) {
+    show("{} request{} that did not complete {} left out of it\n", served.left_out,
+         served.left_out == 1 ? "" : "s", served.left_out == 1 ? "is" : "are");
+  }
 }
 
 /// As clients call them.

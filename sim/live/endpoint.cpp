@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "sim/base/json.hpp"
 #include "workloads/requests/one_model.hpp"
@@ -53,8 +54,8 @@ void refuse(HttpReply& reply, const RequestRefused& why) {
 }  // namespace
 
 Endpoint::Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run,
-                   RecordedImages& images)
-    : run_(run), images_(options.records ? &images : nullptr), created_(HttpServer::unix_time()) {
+                   RecordedPrompts& prompts)
+    : run_(run), prompts_(options.records ? &prompts : nullptr), created_(HttpServer::unix_time()) {
   for (const std::string& name : options.models) {
     const int number = static_cast<int>(models_.size());
     const Scenario& its = scenario_of(scenario, number);
@@ -63,6 +64,12 @@ Endpoint::Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun
     models_.push_back({name, context_of(its), cut_of(name, its, *traffic),
                        AnswerLengths(traffic, scenario.run.seed)});
   }
+}
+
+int Endpoint::common_block_tokens() const {
+  return std::accumulate(models_.begin(), models_.end(), 1, [](int all, const Served& one) {
+    return std::lcm(all, one.cut.block_tokens);
+  });
 }
 
 void Endpoint::on_request(const HttpRequest& request, HttpReply& reply) {
@@ -162,7 +169,7 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   Request request;
   request.prompt_tokens = asked.prompt_tokens;
   request.output_tokens = plan.tokens;
-  request.prefix_hashes = std::move(asked.prefix_hashes);
+  request.prefix_hashes = asked.prefix_hashes;
   request.prefix_block_tokens = model.cut.block_tokens;
   request.media = asked.images;
   request.model = static_cast<int>(number);
@@ -174,7 +181,7 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   Exchange& known = *exchange;
   exchanges_.emplace(&reply, std::move(exchange));
   known.set_id(run_.submit(std::move(request), known));
-  if (images_ != nullptr) images_->note(known.id(), asked);
+  if (prompts_ != nullptr) prompts_->note(known.id(), asked, model.cut.block_tokens);
 }
 
 void Endpoint::on_closed(HttpReply& reply) {

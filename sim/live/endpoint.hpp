@@ -10,7 +10,7 @@
 #include "sim/live/exchange.hpp"
 #include "sim/live/live_options.hpp"
 #include "sim/live/live_run.hpp"
-#include "sim/live/recorded_images.hpp"
+#include "sim/live/recorded_prompts.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace foretoken {
@@ -19,7 +19,10 @@ class Endpoint final : public HttpHandler, public ExchangeOwner {
  public:
   /// References must outlive it.
   Endpoint(const Scenario& scenario, const LiveOptions& options, LiveRun& run,
-           RecordedImages& images);
+           RecordedPrompts& prompts);
+
+  /// Prompt tokens of a block that all models' blocks divide, for records of all.
+  [[nodiscard]] int common_block_tokens() const;
 
   void on_request(const HttpRequest& request, HttpReply& reply) override;
   void on_closed(HttpReply& reply) override;
@@ -42,7 +45,7 @@ class Endpoint final : public HttpHandler, public ExchangeOwner {
   [[nodiscard]] std::string metrics() const;
 
   LiveRun& run_;
-  RecordedImages* images_;      // null: nothing is recorded
+  RecordedPrompts* prompts_;    // null: nothing is recorded
   std::vector<Served> models_;  // by Request::model
   std::int64_t created_, answers_ = 0;
   std::unordered_map<HttpReply*, std::unique_ptr<Exchange>> exchanges_;  // never walked

@@ -16,6 +16,7 @@ struct ServedLive {
   std::int64_t requests = 0;   // that came
   Summary lateness;            // of tokens on the wall clock, s
   std::string requests_jsonl;  // of those completed, as `foretoken validate` reads it; if recorded
+  std::int64_t left_out = 0;   // of those, since they did not complete; if recorded
 };
 
 /// `on_ready` is given the port when requests can be served. Throws ConfigError for what

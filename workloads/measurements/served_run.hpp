@@ -6,6 +6,7 @@
 //   queued_ts, scheduled_ts      s, when the engine had it and first worked on it; optional
 //   first_token_ts, last_token_ts   s
 //   model                        which it asked for, of several; optional
+// What else the trace format `served` reads (images, audio, shared prefixes) is replayed too.
 // The stamps may be on another clock than the arrivals (vLLM's are monotonic, its clients' are wall
 // clock). What the two are apart is then the least time any request took from being sent to being
 // queued, so that delays are measured from the quickest hand-over. The result file of a load tool
