@@ -33,6 +33,8 @@ void check(const RecordedRequest& row) {
   constexpr double furthest_s = 4e9;  // the year 2096 in Unix time
   for (const double stamp : {row.arrival, row.first_token, row.last_token, row.queued.value_or(0),
                              row.scheduled.value_or(0)}) {
+    if (std::isnan(stamp))
+      throw BadLine("a time is NaN: write a number of seconds, or leave it out");
     if (std::abs(stamp) > furthest_s)
       throw BadLine(fmt::format("{} is not a time in s: more than 4e9 s from 0", stamp));
   }
@@ -191,6 +193,24 @@ std::vector<RecordedRequest> read_rows(ServedRun& run) {
                                                              : read_jsonl(run.file);
 }
 
+/// Throws ConfigError where either of two clocks counts milliseconds: an engine has requests as
+/// fast as clients send them, so that over a second or more the two run alike.
+void expect_one_unit(const std::vector<RecordedRequest>& rows) {
+  constexpr double span_least_s = 1.0, ratio_least = 900.0, ratio_most = 1100.0;
+  const RecordedRequest &first = rows.front(), &last = rows.back();
+  if (!first.queued || !last.queued) return;
+  const double sent = last.arrival - first.arrival, had = *last.queued - *first.queued;
+  const auto are_ms = [](double longer, double shorter) {
+    return shorter >= span_least_s && longer > ratio_least * shorter &&
+           longer < ratio_most * shorter;
+  };
+  if (!are_ms(had, sent) && !are_ms(sent, had)) return;
+  throw ConfigError(last.position,
+                    fmt::format("from the first request to this one, arrival_time advances by "
+                                "{:.6g}, queued_ts by {:.6g}: {} in ms; write all times in s",
+                                sent, had, had > sent ? "the timestamps are" : "arrival_time is"));
+}
+
 /// What to take from stamps to have them on the clock of the arrivals; 0 = they are.
 double clock_offset(const std::vector<RecordedRequest>& rows) {
   double least = std::numeric_limits<double>::max();
@@ -234,6 +254,7 @@ ServedRun load_served_run(const std::filesystem::path& folder_or_file) {
   std::vector<RecordedRequest> rows = read_rows(run);
   if (rows.empty()) throw ConfigError({run.file.string()}, "no request is recorded here");
   std::ranges::stable_sort(rows, {}, &RecordedRequest::arrival);
+  expect_one_unit(rows);
   const double offset = clock_offset(rows);
   run.has_two_clocks = offset != 0.0;
   const double begin = rows.front().arrival;

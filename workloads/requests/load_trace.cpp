@@ -86,7 +86,12 @@ class TraceBuilder final : public TraceSink {
 
   void add(const TraceRow& row, int line) override {
     if (!trace_->add(row, limits_)) throw_too_large({file_, line}, limits_);
-    if (row.place) places_.add(trace_->size() - 1, line, *row.place);
+    if (row.place) {
+      places_.add(trace_->size() - 1, line, *row.place);
+    } else {
+      if (!earliest_ || row.arrival_ns < earliest_->ns) earliest_ = {row.arrival_ns, line};
+      if (!latest_ || row.arrival_ns > latest_->ns) latest_ = {row.arrival_ns, line};
+    }
   }
   void tell(const ToldTraffic& told) override { origin_.told = told; }
   void leave_out() override { ++origin_.failed_requests; }
@@ -103,6 +108,7 @@ class TraceBuilder final : public TraceSink {
     }
     if (!skip_bad_lines) bad_lines_.throw_if_any();
     if (trace_->size() == 0) throw ConfigError({file_}, emptiness());
+    expect_one_clock();
     trace_->finish();
     origin_.format = name;
     origin_.has_arrivals = format.has_arrivals();
@@ -115,6 +121,22 @@ class TraceBuilder final : public TraceSink {
   }
 
  private:
+  struct Dated {
+    std::int64_t ns;
+    int line;
+  };
+
+  /// No log spans ten years, but a date among seconds since the start is fifty years away.
+  void expect_one_clock() const {
+    constexpr std::int64_t year_ns = 31'557'600 * std::int64_t{1'000'000'000}, years_max = 10;
+    if (!earliest_ || latest_->ns / 2 - earliest_->ns / 2 <= years_max * (year_ns / 2)) return;
+    throw ConfigError(
+        {file_, earliest_->line},
+        fmt::format("arrives {} years before the request of line {}: are all times of one clock "
+                    "and in one unit? Correct or remove one of the two",
+                    latest_->ns / year_ns - earliest_->ns / year_ns, latest_->line));
+  }
+
   [[nodiscard]] std::string emptiness() const {
     if (bad_lines_.count() > 0)
       return fmt::format("no request is left: all {} lines are malformed", bad_lines_.count());
@@ -128,6 +150,7 @@ class TraceBuilder final : public TraceSink {
   BadLines bad_lines_;
   TracePlaces places_;
   std::shared_ptr<Trace> trace_ = std::make_shared<Trace>();
+  std::optional<Dated> earliest_, latest_;  // of requests for themselves
   Trace::Origin origin_;
 };
 

@@ -90,12 +90,12 @@ std::int64_t date_ns(std::string_view text, std::string_view name) {
   s += reader.number(2, 0, 59) * 60;
   reader.expect(":");
   s += reader.number(2, 0, 60);  // 60: a leap second
-  const std::int64_t fraction = reader.accept(".") ? reader.fraction_ns() : 0;
+  const std::int64_t fraction = reader.accept(".,") ? reader.fraction_ns() : 0;
   if (!reader.at_end() && !reader.accept("Z")) {
     const int sign = reader.accept("-") ? -1 : (reader.expect("+"), 1);
     const int hours = reader.number(2, 0, 14);
-    reader.expect(":");
-    s -= sign * (hours * 3600 + reader.number(2, 0, 59) * 60);
+    const bool has_minutes = reader.accept(":") || !reader.at_end();
+    s -= sign * (hours * 3600 + (has_minutes ? reader.number(2, 0, 59) * 60 : 0));
   }
   if (!reader.at_end()) reader.refuse();
   s += sys_days(date).time_since_epoch().count() * std::int64_t{86400};

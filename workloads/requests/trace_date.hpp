@@ -1,5 +1,6 @@
 // Dates as traces write them: 2023-11-16 18:15:46.6805900, with or without T, fraction and offset
-// from UTC. They are read as integers, because a double cannot hold today's date to 100 ns.
+// from UTC (Z, +02:00, +0200 or +02). They are read as integers, because a double cannot hold
+// today's date to 100 ns.
 #pragma once
 
 #include <cstdint>

@@ -109,7 +109,9 @@ int token_count_of(const Value& value, std::string_view name) {
   const auto* number = std::get_if<double>(&value.data);  // 374.0, as data frames write
   if (number != nullptr && *number == std::floor(*number) && std::abs(*number) < 9e15)
     return checked_tokens(static_cast<std::int64_t>(*number), name);
-  throw BadLine(fmt::format("{} must be a number of tokens, found {}", name, type_name(value)));
+  throw BadLine(fmt::format("{} must be a {}number of tokens, found {}", name,
+                            number != nullptr ? "whole " : "",
+                            number != nullptr ? fmt::to_string(*number) : type_name(value)));
 }
 
 int token_count(const Value& row, std::string_view key) {

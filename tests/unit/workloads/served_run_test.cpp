@@ -101,6 +101,40 @@ TEST_F(ServedRunTest, TimesThatAreNoneAreRefused) {
   write("result.json",
         R"({"input_lens": [5], "output_lens": [3], "ttfts": [0.5], "itls": [[0.5, -2]]})");
   EXPECT_EQ(error(), "DIR/result.json: \"itls\" holds -2, which is not a time in s");
+  std::filesystem::remove(folder / "result.json");
+  write("requests.jsonl",
+        R"({"input_toks": 1, "output_toks": 3, "arrival_time": 1, "first_token_ts": NaN, )"
+        R"("last_token_ts": 3})"
+        "\n");
+  EXPECT_EQ(error(),
+            "DIR/requests.jsonl:1: a time is NaN: write a number of seconds, or leave it out");
+}
+
+/// Requests every two seconds, which the engine had 10 ms later, in units of each clock.
+std::string two_clocks(double sent_unit_s, double engine_unit_s) {
+  std::string text;
+  for (int i = 0; i < 3; ++i) {
+    const double sent = 1000.0 + 2.0 * i, had = 50.01 + 2.0 * i;
+    text += fmt::format(R"({{"input_toks": 1, "output_toks": 2, "arrival_time": {}, )"
+                        R"("queued_ts": {}, "first_token_ts": {}, "last_token_ts": {}}})"
+                        "\n",
+                        sent / sent_unit_s, had / engine_unit_s, (had + 0.1) / engine_unit_s,
+                        (had + 0.2) / engine_unit_s);
+  }
+  return text;
+}
+
+TEST_F(ServedRunTest, AClockOfMillisecondsIsTold) {
+  write("requests.jsonl", two_clocks(1.0, 1.0));
+  EXPECT_EQ(error(), "");
+  write("requests.jsonl", two_clocks(1.0, 1e-3));
+  EXPECT_EQ(error(),
+            "DIR/requests.jsonl:3: from the first request to this one, arrival_time advances by 4, "
+            "queued_ts by 4000: the timestamps are in ms; write all times in s");
+  write("requests.jsonl", two_clocks(1e-3, 1.0));
+  EXPECT_EQ(error(),
+            "DIR/requests.jsonl:3: from the first request to this one, arrival_time advances by "
+            "4000, queued_ts by 4: arrival_time is in ms; write all times in s");
 }
 
 TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {

@@ -119,7 +119,7 @@ TEST_F(Traces, MooncakeSaysWhatIsWrongWithEachLine) {
   EXPECT_EQ(errors(path),
             "m.jsonl:1: expected 3 hash_ids for 1025 tokens in blocks of 512, found 2\n"
             "m.jsonl:2: timestamp must be a number, found a string\n"
-            "m.jsonl:3: input_length must be a number of tokens, found a number\n"
+            "m.jsonl:3: input_length must be a whole number of tokens, found 10.5\n"
             "m.jsonl:4: lacks \"output_length\"\n"
             "m.jsonl:5: expected {...}, found an array\n"
             "m.jsonl:6: hash_ids must be an array of integers below 2^63\n"
