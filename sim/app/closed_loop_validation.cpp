@@ -52,6 +52,7 @@ ComparedPoint as_measured(const ClosedLoopPoint& point, const ServerSettings& se
   compared.gpu = point.system;
   std::ranges::replace(compared.gpu, '_', '-');
   compared.table = std::filesystem::path(point.position.file).filename().string();
+  compared.place = fmt::format("{}:{}", compared.table, point.position.line);
   compared.table.resize(std::min(compared.table.find('.'), compared.table.size()));
   compared.layout = layout_text(point.layout);
   if (point.prefill) compared.layout = layout_text(*point.prefill) + " > " + compared.layout;
@@ -76,6 +77,17 @@ PointReport measured_report(const ClosedLoopPoints& loaded, const ServerSettings
   for (const std::size_t i : points_with_unclear_drafts(loaded.points, servers))
     report.points[i].is_unclear = true;
   return report;
+}
+
+/// Nothing can be said of no point.
+void expect_points(const ClosedLoopPoints& loaded, const ClosedLoopOptions& options) {
+  if (!loaded.points.empty()) return;
+  if (loaded.left_out.empty())
+    throw ConfigError({options.tables.front()}, "holds no row below its header; name another file");
+  const RowLeftOut& first = loaded.left_out.front();
+  throw ConfigError(first.position,
+                    fmt::format("no point is left: all {} rows are excluded; this one: {}",
+                                loaded.left_out.size(), first.reason));
 }
 
 Value scenario_of(const ClosedLoopPoint& point, const ServerSettings& servers,
@@ -178,6 +190,7 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
       options.servers.empty() ? public_server_rules() : load_server_rules(options.servers),
       {options.model, options.cluster});
   if (!options.scenario_of.empty()) return print_scenario(loaded, servers, options);
+  expect_points(loaded, options);
   PointReport report = measured_report(loaded, servers);
   if (!simulate_points(options, loaded.points, servers, report)) throw Interrupted();
   if (!options.report_path.empty())
@@ -194,7 +207,9 @@ int validate_closed_loops(const ClosedLoopOptions& options) {
   } else if (!options.quiet) {
     show("{}", point_text(report, shows_colour(stdout), terminal_width(stdout), options.worst));
   }
-  return 0;
+  const bool none_ran = std::ranges::none_of(
+      report.points, [](const ComparedPoint& point) { return point.failure.empty(); });
+  return none_ran ? 1 : 0;
 }
 
 }  // namespace foretoken

@@ -57,11 +57,13 @@ std::string point_page(const PointReport& report, const std::string& version) {
       tpot.push_back(point.tpot_error());
     }
   }
-  for (const auto& [reason, count] : report.failures()) {
-    notes.push_back(fmt::format("{} not simulated: {}", counted(count, "point"), reason));
+  for (const auto& [reason, rows] : report.failures()) {
+    notes.push_back(fmt::format("{} not simulated: {}{}", counted(rows.count, "point"), reason,
+                                rows.place_text()));
   }
-  for (const auto& [reason, count] : report.reasons_left_out()) {
-    notes.push_back(fmt::format("{} excluded: {}", counted(count, "row"), reason));
+  for (const auto& [reason, rows] : report.reasons_left_out()) {
+    notes.push_back(
+        fmt::format("{} excluded: {}{}", counted(rows.count, "row"), reason, rows.place_text()));
   }
   page.tiles({{"TPOT, median error", fmt::format("{:.1f}", 100 * median_size(tpot)), "%",
                counted(std::ssize(tpot), "test point")},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <map>
 
@@ -144,22 +145,34 @@ Value left_out_value(const PointReport& report) {
   return rows;
 }
 
+void count_place(LeftOutCount& counted, const std::string& place) {
+  if (++counted.count == 1) counted.first = place;
+}
+
 }  // namespace
 
 std::string part_name(const ComparedPoint& point) {
   return point.is_unclear ? "unclear" : point.is_calibration ? "calibration" : "test";
 }
 
-std::map<std::string, std::int64_t> PointReport::reasons_left_out() const {
-  std::map<std::string, std::int64_t> counts;
-  for (const LeftOutRow& row : left_out) ++counts[row.reason];
+std::string LeftOutCount::place_text() const {
+  if (first.empty()) return "";
+  return fmt::format(" ({}{})", count > 1 ? "first: " : "", first);
+}
+
+std::map<std::string, LeftOutCount> PointReport::reasons_left_out() const {
+  std::map<std::string, LeftOutCount> counts;
+  for (const LeftOutRow& row : left_out) {
+    const std::string name = std::filesystem::path(row.file).filename().string();
+    count_place(counts[row.reason], name.empty() ? "" : fmt::format("{}:{}", name, row.line));
+  }
   return counts;
 }
 
-std::map<std::string, std::int64_t> PointReport::failures() const {
-  std::map<std::string, std::int64_t> counts;
+std::map<std::string, LeftOutCount> PointReport::failures() const {
+  std::map<std::string, LeftOutCount> counts;
   for (const ComparedPoint& point : points) {
-    if (!point.failure.empty()) ++counts[point.failure];
+    if (!point.failure.empty()) count_place(counts[point.failure], point.place);
   }
   return counts;
 }
@@ -183,12 +196,14 @@ std::string point_text(const PointReport& report, bool colour, int width, std::s
   text += unclear_text(report) + host_text(report, layout) + "\n";
   text += group_columns(groups_of(report, true), true).terminal("").text(layout);
   if (worst > 0) text += "\n  largest TPOT errors\n" + worst_text(report, worst, layout);
-  for (const auto& [reason, count] : report.failures()) {
-    text += fmt::format("\n  {}: {}\n", ink.warning(counted(count, "point") + " not simulated"),
-                        reason);
+  for (const auto& [reason, rows] : report.failures()) {
+    text +=
+        fmt::format("\n  {}: {}{}\n", ink.warning(counted(rows.count, "point") + " not simulated"),
+                    reason, rows.place_text());
   }
-  for (const auto& [reason, count] : report.reasons_left_out()) {
-    text += fmt::format("\n  {} excluded: {}\n", counted(count, "row"), reason);
+  for (const auto& [reason, rows] : report.reasons_left_out()) {
+    text += fmt::format("\n  {} excluded: {}{}\n", counted(rows.count, "row"), reason,
+                        rows.place_text());
   }
   return text;
 }

@@ -17,6 +17,7 @@ struct ComparedPoint {
   std::string id, model, engine, layout;  // "vllm 0.18.0"; "TP4", "TP8 EP8"
   std::string gpu;                        // "h200-sxm"
   std::string table;                      // name of the file that has it, without its endings
+  std::string place;                      // where it stands: "points.csv.gz:3"
   int users = 0, prompt_tokens = 0, output_tokens = 0;
   bool is_calibration = false;  // settings were chosen with it in view
   /// Points of the same configuration differ so much that some must have drafted tokens, and no
@@ -41,6 +42,15 @@ struct LeftOutRow {
   std::string file = {};
 };
 
+/// How often something kept rows from being simulated, and where it did first.
+struct LeftOutCount {
+  std::int64_t count = 0;
+  std::string first;  // "points.csv.gz:3"; "" = not said
+
+  /// " (points.csv.gz:3)", to follow the reason; with several rows "(first: …)".
+  [[nodiscard]] std::string place_text() const;
+};
+
 /// calibration, test or unclear.
 std::string part_name(const ComparedPoint& point);
 
@@ -48,9 +58,9 @@ struct PointReport {
   std::vector<ComparedPoint> points;  // in the order of the file
   std::vector<LeftOutRow> left_out;   // likewise
 
-  /// How often each reason kept a row or a point from being simulated, in the order of the reasons.
-  [[nodiscard]] std::map<std::string, std::int64_t> reasons_left_out() const;
-  [[nodiscard]] std::map<std::string, std::int64_t> failures() const;
+  /// What kept rows from being points, and points from being simulated, by reason.
+  [[nodiscard]] std::map<std::string, LeftOutCount> reasons_left_out() const;
+  [[nodiscard]] std::map<std::string, LeftOutCount> failures() const;
 };
 
 /// What is missing of the measured TPOTs of one model on one engine, by least squares: as host time

@@ -89,10 +89,10 @@ std::string score_totals(const PointReport& report) {
 
 std::string left_out_text(const PointReport& report) {
   std::string text;
-  for (const auto& [reason, count] : report.failures())
-    text += fmt::format("- {} not simulated: {}\n", counted(count, "point"), reason);
-  for (const auto& [reason, count] : report.reasons_left_out())
-    text += fmt::format("- {} excluded: {}\n", counted(count, "row"), reason);
+  for (const auto& [reason, rows] : report.failures())
+    text += fmt::format("- {} not simulated: {}\n", counted(rows.count, "point"), reason);
+  for (const auto& [reason, rows] : report.reasons_left_out())
+    text += fmt::format("- {} excluded: {}\n", counted(rows.count, "row"), reason);
   return text.empty() ? "Nothing.\n" : text;
 }
 

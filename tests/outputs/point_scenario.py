@@ -40,5 +40,22 @@ def main(foretoken: str) -> None:
         told = run(*asked, "--scenario-of", "shrt", status=2).stderr
         assert "did you mean 'short'?" in told, told
 
+        # Rows that cannot be simulated are told with their place, and say nothing of the others.
+        odd = table.with_name("odd.csv")
+        odd.write_text(HEADER + ROW.format("three", 512).replace(",4,1,1,", ",4,3,1,")
+                       + ROW.format("short", 512).replace(",90,", ",91,"))
+        told = run("validate", "--silicon", str(odd)).stdout
+        assert "1 point not simulated: tensor_parallel = 3 does not divide" in told, told
+        assert "(odd.csv:2)" in told, told
+        odd.write_text(HEADER + ROW.format("three", 512).replace(",4,1,1,", ",4,3,1,"))
+        run("validate", "--silicon", str(odd), status=1)
+        # Without any point there is nothing to say.
+        odd.write_text(HEADER)
+        told = run("validate", "--silicon", str(odd), status=2).stderr
+        assert told.endswith("odd.csv: holds no row below its header; name another file\n"), told
+        odd.write_text(HEADER + ROW.format("short", -4))
+        told = run("validate", "--silicon", str(odd), status=2).stderr
+        assert "odd.csv:2: no point is left: all 1 rows are excluded; this one: isl must be" in told, told
+
 
 main(sys.argv[1])
