@@ -47,7 +47,8 @@ std::string validation_page(const ValidationReport& report, const Report& simula
   }
   page.tiles(tiles);
   page.section("Measured and simulated",
-               fmt::format("{} of {}; cumulative share of requests.",
+               fmt::format("{} of {}; cumulative share of requests. Intervals are of the simulated "
+                           "value: kernel-price error and variation between servers.",
                            counted(report.requests, "request"), report.recorded));
   for (const ValidatedLatency& latency : report.latencies) add_distribution(page, latency);
   page.table("figure", validation_columns(report, Ink(false)).page());

@@ -25,10 +25,9 @@ struct ValidatedRow {
   [[nodiscard]] ResultCell shown(double number) const {
     return {.number = number, .shown = brief(number * unit_shown)};
   }
-  [[nodiscard]] std::string interval_text() const {
+  [[nodiscard]] std::string interval_text(double unit) const {
     if (interval.high <= 0) return "";
-    return fmt::format("{}–{}", brief(interval.low * unit_shown),
-                       brief(interval.high * unit_shown));
+    return fmt::format("{}–{}", brief(interval.low * unit), brief(interval.high * unit));
   }
   /// Whether the measured value lies between.
   [[nodiscard]] std::string mark(const Ink& ink) const {
@@ -85,8 +84,12 @@ ResultTable validation_columns(const ValidationReport& report, const Ink& ink) {
       [](Row row) { return relative_difference(row.measured, row.simulated); });
   ResultColumn interval{"", "", "", has_intervals(report) ? "90 % interval" : ""};
   interval.is_right = true;
-  add(interval, &ValidatedRow::interval_text);
-  add({"", "", "", " "}, [&](Row row) { return row.mark(ink); });
+  add(interval, [](Row row) { return row.interval_text(row.unit_shown); });
+  // The page has every latency in ms.
+  ResultColumn on_page{"", has_intervals(report) ? "90 % interval" : ""};
+  on_page.is_right = true;
+  add(on_page, [](Row row) { return row.interval_text(1); });
+  add({"", has_intervals(report) ? "inside" : "", "", " "}, [&](Row row) { return row.mark(ink); });
   return table;
 }
 
