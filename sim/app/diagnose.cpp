@@ -235,7 +235,7 @@ void add_diagnose(CLI::App& program, Action& chosen) {
       ->add_option(
           "--gap", options->gap,
           "Gap between ceiling and efficiency from which a launch counts as underperforming")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_within(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--worst", options->worst, "Number of points to list")
       ->check(zero_or_more())

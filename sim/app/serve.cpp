@@ -119,7 +119,7 @@ void add_serve(CLI::App& program, Action& chosen) {
           "Address to listen on; 0.0.0.0 exposes it to every network, without access control")
       ->capture_default_str();
   command->add_option("--speed", options->live.speed, "Simulated seconds per second of real time")
-      ->check(CLI::Range(1e-3, speed_max))
+      ->check(number_within(1e-3, speed_max))
       ->capture_default_str();
   command->add_option(
       "--served-model-name", options->served_name,

@@ -59,6 +59,18 @@ inline CLI::Validator finite_number(bool may_be_zero) {
 inline CLI::Validator above_zero() { return finite_number(false); }
 inline CLI::Validator zero_or_more() { return finite_number(true); }
 
+/// CLI::Range without "nan", which lies within all ranges there, and without zeros behind.
+inline CLI::Validator number_within(double least, double most) {
+  return {[=](std::string& text) {
+            double number = 0;
+            const bool is_fine =
+                CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
+            if (is_fine) return std::string();
+            return fmt::format("must be a number from {} to {}, not {}", least, most, text);
+          },
+          fmt::format("FLOAT in [{} - {}]", least, most)};
+}
+
 /// Every table of a scenario, the options of its variants and [plan].
 std::vector<KeyTable> all_key_tables();
 /// Keys that --set can name without a name of the user's in between: "engine.batch_tokens_max".

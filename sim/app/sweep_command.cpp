@@ -192,7 +192,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options, const std::stri
       .add_option(
           "--lease", options.lease_s,
           "Seconds until other processes take over the runs of an unresponsive one (default: 60)")
-      ->check(CLI::Range(1.0, 86400.0));
+      ->check(number_within(1.0, 86400.0));
   command.add_flag("--dry-run", options.is_dry, "Check and list the runs without simulating");
   command.add_flag("--quiet", options.quiet, "Print neither the table nor progress");
 }

@@ -160,6 +160,10 @@ told() {  # TEXT argument…
 }
 told "must be a number above 0, not 0" plan examples/plan.toml --jobs 0
 told "must be a number above 0, not -1" sweep examples/quickstart.toml --jobs -1
+for speed in nan 0 1001 fast; do
+  told "must be a number from 0.001 to 1000, not $speed" serve examples/quickstart.toml --speed "$speed"
+done
+told "must be a number from 0 to 1, not nan" diagnose nothing.csv --gap nan
 for option in --cheapest --exhaustive --all; do
   told "$option: applies to a search among deployments, not to --max-load" \
     plan examples/plan.toml --max-load "$option"
