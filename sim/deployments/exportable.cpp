@@ -1,6 +1,18 @@
 #include "sim/deployments/exportable.hpp"
 
 namespace foretoken {
+namespace {
+
+/// No server that is exported has a flag for it.
+void append_swapping(const Scenario& scenario, std::vector<std::string>& notes) {
+  for (const PoolSpec& pool : pools_of(scenario)) {
+    if (pool.scenario.engine.preemption != Preemption::swap) continue;
+    notes.push_back(fmt::format("{}: preemption = \"swap\" is not exported: the server recomputes",
+                                pool.name.empty() ? "llm" : pool.name));
+  }
+}
+
+}  // namespace
 
 void check_exportable(const Scenario& scenario) {
   for (const PoolSpec& pool : scenario.pools) {
@@ -29,7 +41,19 @@ void append_fleet_notes(const Scenario& scenario, std::vector<std::string>& note
     notes.emplace_back(
         "pools that share GPUs are exported with their replicas at the start of the run; role "
         "changes are not");
+  if (scenario.front_end != FrontEndSettings())
+    notes.emplace_back(
+        "[front_end] is not exported: the gateway in front has to limit, queue and retry requests "
+        "as it says");
+  append_swapping(scenario, notes);
   if (!hands_over(scenario)) return;
+  if (deployment.handoff.kv_transfer == KvTransfer::layer_wise)
+    notes.emplace_back(
+        "kv_transfer = \"layer_wise\" is not exported: whether caches move layer by layer or after "
+        "prefill is up to the servers' KV connector");
+  if (deployment.handoff.retry == HandoffRetry::failed_side)
+    notes.emplace_back(
+        "retry = \"failed_side\" is not exported: the router in front decides what it sends again");
   const std::int64_t local = deployment.handoff.local_prefill_max;
   notes.push_back(
       "a router in front has to send prompts to the prefill servers first "

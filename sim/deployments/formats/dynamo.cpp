@@ -84,9 +84,12 @@ class DynamoDeployment final : public DeploymentFormat {
   static Value worker_of(const LaunchedServer& server) {
     const Launcher& launcher = launcher_called(server.launcher, server.position);
     LaunchedServer own = server;
-    // Dynamo moves KV itself; its workers are told which part they have.
-    std::erase_if(own.flags,
-                  [](const LaunchFlag& flag) { return flag.name == "kv_transfer_config"; });
+    // Dynamo moves KV itself; its workers are told which part they have. A connector that is named
+    // takes the place of its own: so is one with a policy of its own.
+    std::erase_if(own.flags, [](const LaunchFlag& flag) {
+      return flag.name == "kv_transfer_config" &&
+             flag.value.find("kv_load_failure_policy") == nullptr;
+    });
     if (server.role == PoolRole::prefill && server.launcher == "vllm")
       own.set("is_prefill_worker", true);
     const Value container =

@@ -35,6 +35,20 @@ TEST(ExportNotes, SayWhatTheGatewayHasToDo) {
   EXPECT_THAT(notes(apart), ElementsAre(::testing::EndsWith("(Dynamo's and llm-d's do)")));
   EXPECT_THAT(notes("[deployment]\nlocal_prefill_max = 512\n" + apart),
               ElementsAre(HasSubstr("those of up to 512 tokens only to the decode servers")));
+  EXPECT_THAT(notes("[front_end]\noutstanding_max = 8\n"),
+              ElementsAre(HasSubstr("[front_end] is not exported")));
+  EXPECT_THAT(
+      notes("[deployment]\nretry = \"failed_side\"\nkv_transfer = \"layer_wise\"\n" + apart),
+      ElementsAre(HasSubstr("kv_transfer = \"layer_wise\" is not exported"),
+                  HasSubstr("retry = \"failed_side\" is not exported"), ::testing::_));
+}
+
+TEST(ExportNotes, NoServerSwaps) {
+  const auto told = notes(
+      "[pool.one]\nrole = \"both\"\nengine = { host_kv = \"8 GiB\", preemption = "
+      "\"swap\" }\n");
+  EXPECT_THAT(told,
+              ElementsAre("one: preemption = \"swap\" is not exported: the server recomputes"));
 }
 
 constexpr const char* two_models =

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/base/toml.hpp"
+#include "sim/deployments/deployment_format.hpp"
+#include "sim/deployments/launched_scenario.hpp"
+#include "sim/deployments/scenario_servers.hpp"
+
 namespace foretoken::kv_transfer_config_test {
 namespace {
 
@@ -33,6 +38,43 @@ TEST(KvTransferConfig, ReadsWhatIsDoneAboutLostCaches) {
             KvLoadFailure::recompute);
   EXPECT_EQ(kv_load_failure_in_kv_transfer_config(ValueObject{{"kv_load_failure_policy", "fail"}}),
             KvLoadFailure::fail);
+}
+
+// Of prefill and decode servers, in every format that can have both.
+TEST(KvTransferConfig, ThePolicyComesBackFromEveryFormat) {
+  const Scenario scenario = read_scenario(parse_toml(R"([model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h100-sxm-8"
+[deployment]
+kv_load_failure = "recompute"
+[pool.prefill]
+role = "prefill"
+engine = { preset = "vllm-v1" }
+[pool.decode]
+role = "decode"
+engine = { preset = "vllm-v1" }
+[workload]
+arrivals = "all_at_once"
+requests = 20
+prompt_tokens = 1000
+output_tokens = 100
+)",
+                                                     "test.toml"),
+                                          {".", false});
+  const LaunchedDeployment deployment = servers_of(scenario);
+  const DeploymentFormatRegistry formats = deployment_format_registry();
+  for (const auto& entry : formats.entries()) {
+    const auto format = entry.make();
+    ASSERT_EQ(format->obstacle(deployment), "") << entry.name;
+    const std::string text = format->write(deployment);
+    const LaunchedScenario again =
+        launched_scenario(parse_deployment(text, format->file_name(), ""), "", "h100-sxm-8");
+    const Value* fleet = again.tables.find("deployment");
+    const Value* policy = fleet != nullptr ? fleet->find("kv_load_failure") : nullptr;
+    ASSERT_NE(policy, nullptr) << entry.name << ":\n" << text;
+    EXPECT_EQ(std::get<std::string>(policy->data), "recompute") << entry.name;
+  }
 }
 
 TEST(KvTransferConfig, RefusesOtherPolicies) {
