@@ -14,6 +14,7 @@
 #include "sim/report/page.hpp"
 #include "sim/report/page_requests.hpp"
 #include "sim/report/page_run.hpp"
+#include "sim/report/pool_memory.hpp"
 #include "sim/report/report.hpp"
 
 namespace foretoken {
@@ -120,9 +121,11 @@ void add_tiles(ReportPage& page, const Report& report) {
       tiles.push_back({"Cost", "$" + per_hour, "an hour", "no output tokens"});
     }
   }
+  const std::string shown_pool = kv_pool(report);
   tiles.push_back(
       {"KV cache peak", percent(report.kv.peak), "",
-       fmt::format("mean {} · {}", percent(report.kv.mean),
+       fmt::format("{}mean {} · {}", shown_pool.empty() ? "" : "of " + shown_pool + " · ",
+                   percent(report.kv.mean),
                    report.kv.preemptions > 0 ? counted(report.kv.preemptions, "preemption")
                                              : "no preemptions")});
   tiles.push_back({"GPU busy", percent(report.gpu_busy), "",
@@ -366,7 +369,10 @@ void add_memory(ReportPage& page, const std::string& title, const std::vector<Na
 void add_run(ReportPage& page, const Report& report) {
   add_timelines(page, report);
   add_time(page, report);
-  add_memory(page, "Memory per GPU", report.memory_bytes);
+  for (const PoolMemory& memory : pool_memories(report)) {
+    add_memory(page, memory.pool.empty() ? "Memory per GPU" : "Memory per GPU of " + memory.pool,
+               memory.pieces);
+  }
   if (report.sides) {
     page.notes({fmt::format("Experts apart: {}.", fmt::join(side_parts(*report.sides), " · "))});
     add_memory(page, "Memory per expert GPU", report.sides->memory_bytes);

@@ -12,6 +12,7 @@
 #include "sim/report/group_text.hpp"
 #include "sim/report/latency_text.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/report/pool_memory.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/request_warnings.hpp"
 #include "sim/report/terminal_text.hpp"
@@ -293,12 +294,14 @@ class ReportText {
                                           : "no preemptions";
       const bool replicas =
           std::ranges::any_of(report_.rows, [](const RequestRow& row) { return row.replica > 0; });
-      result +=
-          facts("KV cache",
-                {fmt::format("peak {}", percent(kv.peak)), fmt::format("mean {}", percent(kv.mean)),
-                 fmt::format("{} × {} = {} tokens{}", grouped(kv.blocks), kv.block_tokens,
-                             grouped(kv.blocks * kv.block_tokens), replicas ? " per replica" : ""),
-                 preemptions});
+      std::vector<std::string> parts = {
+          fmt::format("peak {}", percent(kv.peak)), fmt::format("mean {}", percent(kv.mean)),
+          fmt::format("{} × {} = {} tokens{}", grouped(kv.blocks), kv.block_tokens,
+                      grouped(kv.blocks * kv.block_tokens), replicas ? " per replica" : ""),
+          preemptions};
+      if (const std::string pool = kv_pool(report_); !pool.empty())
+        parts.insert(parts.begin(), "of " + pool);
+      result += facts("KV cache", parts);
       if (kv.state_bytes > 0) {
         result += facts(
             "state", {readable(Bytes(kv.state_bytes)) + " per sequence and GPU", "in KV blocks"});
@@ -315,9 +318,18 @@ class ReportText {
       if (kv.host) result += host();
       if (kv.store) result += store();
     }
-    if (!report_.memory_bytes.empty())
-      result += facts("GPU memory", memory_parts(report_.memory_bytes));
+    if (!report_.memory_bytes.empty()) result += gpu_memory();
     if (report_.sides) result += facts("of experts", memory_parts(report_.sides->memory_bytes));
+    return result;
+  }
+
+  [[nodiscard]] std::string gpu_memory() const {
+    std::string result;
+    for (const PoolMemory& memory : pool_memories(report_)) {
+      std::vector<std::string> parts = memory_parts(memory.pieces);
+      if (!memory.pool.empty()) parts.insert(parts.begin(), "of " + memory.pool);
+      result += facts(result.empty() ? "GPU memory" : "", parts);
+    }
     return result;
   }
 

@@ -232,6 +232,11 @@ async function check_columns(client, view) {
   const hidden = await evaluate(client, columns_out_of_view(wanted));
   expect(hidden.length === 0, `in view at ${view.width} pixels: ${hidden}`);
   expect(await evaluate(client, rows_without_name) === 0, "a row's name stays when its figures scroll");
+  // A row in brackets below, as intervals are, takes the room of two.
+  const cut = await evaluate(client, `[...document.querySelectorAll(".scroller")].filter((one) =>
+    one.querySelector("table") && one.scrollHeight > one.clientHeight + 1 &&
+    one.scrollHeight <= 600).length`);
+  expect(cut === 0 || view.mobile, `${cut} tables of twenty rows or fewer have to be scrolled`);
 }
 
 /// What a roofline says of its roof where no kernel is near, against the roof itself.
