@@ -203,7 +203,11 @@ CompletionRequest read_completion(std::string_view body, bool is_chat, const Pro
     if (!options->is_object()) throw bad_request("stream_options: must be an object");
     request.wants_usage = flag(*options, "include_usage");
   }
-  (void)whole_number(root, "n", 1, 1);
+  for (const char* key : {"n", "best_of"}) {
+    if (whole_number(root, key, 1, tokens_asked_max).value_or(1) > 1)
+      throw bad_request(
+          fmt::format("{}: one request has one answer here; send it several times", key));
+  }
   constexpr int priority_max = std::numeric_limits<int>::max();
   request.priority =
       static_cast<int>(whole_number(root, "priority", -priority_max, priority_max).value_or(0));

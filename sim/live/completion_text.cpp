@@ -32,19 +32,25 @@ std::string answer_text(std::int64_t first, std::int64_t count) {
   return text;
 }
 
-std::optional<StopPlace> find_stop(const std::vector<std::string>& stop, std::int64_t tokens_max) {
+std::optional<StopPlace> find_stop(const std::vector<std::string>& stop, std::int64_t tokens_max,
+                                   std::int64_t tokens_min) {
   std::size_t longest = 0;
   for (const std::string& each : stop) longest = std::max(longest, each.size());
-  if (longest == 0) return std::nullopt;
+  if (longest == 0 || tokens_min >= tokens_max) return std::nullopt;
+  const std::int64_t length = static_cast<std::int64_t>(longest);
+  const std::int64_t first = std::max<std::int64_t>(0, tokens_min - length);
   // The text repeats itself: what is not in it by then never is.
-  const std::int64_t looked_at =
-      std::min(tokens_max, distinct_tokens + static_cast<std::int64_t>(longest));
-  const std::string text = answer_text(0, looked_at);
+  const std::int64_t looked_at = std::min(tokens_max, tokens_min + distinct_tokens + length);
+  const std::string text = answer_text(first, looked_at - first);
+  const auto bytes_before = static_cast<std::size_t>(first * text_bytes_per_token);
+  const auto unseen = static_cast<std::size_t>((tokens_min - first) * text_bytes_per_token);
   // A server looks after every token: what is whole first counts, then what begins first.
   std::optional<StopPlace> found;
   for (const std::string& each : stop) {
-    const std::size_t begin = text.find(each);
+    // The first that ends behind what is not looked at.
+    std::size_t begin = text.find(each, unseen + 1 - std::min(each.size(), unseen + 1));
     if (begin == std::string::npos) continue;
+    begin += bytes_before;
     const auto end = static_cast<std::int64_t>(begin + each.size());
     const StopPlace place{(end + text_bytes_per_token - 1) / text_bytes_per_token, begin};
     const auto rank = [](const StopPlace& one) { return std::pair(one.tokens, one.bytes); };

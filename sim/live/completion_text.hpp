@@ -19,8 +19,10 @@ struct StopPlace {
   std::int64_t tokens = 0;  // that are drawn for it
   std::size_t bytes = 0;    // of text that the client gets
 };
-/// Nothing, if none of `stop` is within the first `tokens_max` tokens.
-std::optional<StopPlace> find_stop(const std::vector<std::string>& stop, std::int64_t tokens_max);
+/// Nothing, if none of `stop` is within the first `tokens_max` tokens. Those that are whole within
+/// the first `tokens_min` end nothing, as vLLM does not look for them yet.
+std::optional<StopPlace> find_stop(const std::vector<std::string>& stop, std::int64_t tokens_max,
+                                   std::int64_t tokens_min = 0);
 
 struct TokenUsage {
   std::int64_t prompt = 0, completion = 0;

@@ -163,7 +163,7 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   const std::int64_t tokens = answer_tokens(asked, model);
   const auto bytes = static_cast<std::size_t>(tokens * text_bytes_per_token);
   AnswerPlan plan{tokens, bytes, tokens == asked.tokens_max ? "length" : "stop"};
-  if (const auto stop = find_stop(asked.stop, tokens)) {
+  if (const auto stop = find_stop(asked.stop, tokens, asked.tokens_min)) {
     plan = {stop->tokens, stop->bytes, "stop"};
   }
   Request request;

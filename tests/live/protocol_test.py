@@ -71,6 +71,11 @@ class Protocol(unittest.TestCase):
         self.assertEqual(answer["choices"][0]["finish_reason"], "stop")
         self.assertEqual(answer["usage"]["completion_tokens"], 4)
 
+    def test_a_stop_string_does_not_end_it_before_min_tokens(self):
+        answer = self.server.complete(prompt="x", max_tokens=3000, ignore_eos=True, stop=[" 003"],
+                                      min_tokens=10)[1]
+        self.assertEqual(answer["usage"]["completion_tokens"], 1004)
+
     def test_lengths_are_the_scenarios_where_nobody_asks(self):
         lengths = [self.server.complete(prompt="x")[1]["usage"]["completion_tokens"]
                    for _ in range(6)]
@@ -85,6 +90,8 @@ class Protocol(unittest.TestCase):
         for body, status, said in [
                 ({"prompt": "x", "max_tokens": 0}, 400, "max_tokens: must be an integer"),
                 ({"prompt": "x", "max_tokens": 200000}, 400, "maximum context length is 131072"),
+                ({"prompt": "x", "n": 2}, 400, "n: one request has one answer here"),
+                ({"prompt": "x", "best_of": 3}, 400, "best_of: one request has one answer here"),
                 ({"prompt": "x", "model": "gpt"}, 404, "The model `gpt` does not exist")]:
             got, answer = self.server.complete(**body)
             self.assertEqual(got, status)

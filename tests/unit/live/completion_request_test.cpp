@@ -92,7 +92,8 @@ TEST(CompletionRequest, MistakesAreNamed) {
             "max_tokens: must be an integer from 1 to 100000000");
   EXPECT_EQ(why_refused(R"({"prompt": "x", "min_tokens": 3, "max_tokens": 2})"),
             "min_tokens: must not be greater than max_tokens");
-  EXPECT_EQ(why_refused(R"({"prompt": "x", "n": 2})"), "n: must be an integer from 1 to 1");
+  EXPECT_EQ(why_refused(R"({"prompt": "x", "n": 2})"),
+            "n: one request has one answer here; send it several times");
   EXPECT_EQ(why_refused(R"({"prompt": [1, "a"]})"), "prompt: token 1 is not an integer");
   EXPECT_EQ(why_refused(R"({"prompt": []})"), "prompt: must not be empty");
   EXPECT_EQ(why_refused(R"({"prompt": ["a", "b"]})"),

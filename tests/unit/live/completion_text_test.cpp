@@ -32,6 +32,21 @@ TEST(AnswerText, EndsBeforeAStopStringOnceItIsWhole) {
   EXPECT_FALSE(find_stop({}, 100));
 }
 
+TEST(AnswerText, DoesNotEndBeforeTheFewestTokens) {
+  // " 003" is whole with the fourth token: looked at from then on, it comes again a thousand later.
+  EXPECT_EQ(find_stop({" 003"}, 5000, 3)->tokens, 4);
+  const auto again = find_stop({" 003"}, 5000, 4);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->tokens, 1004);
+  EXPECT_EQ(again->bytes, 4012U);
+  EXPECT_FALSE(find_stop({" 003"}, 1000, 4));
+  EXPECT_FALSE(find_stop({" 003"}, 4, 4));
+  // One that ends with the first token that is looked at, far behind.
+  EXPECT_EQ(find_stop({"98 99"}, 5000, 2999)->tokens, 3000);
+  EXPECT_EQ(find_stop({"98 99"}, 5000, 3000)->tokens, 4000);
+  EXPECT_EQ(find_stop({" 02", " 01"}, 5000, 15)->tokens, 16);
+}
+
 TEST(CompletionEnvelope, IsJson) {
   for (const bool is_chat : {false, true}) {
     const CompletionEnvelope envelope(is_chat, "id-1", "my \"model\"", 1700000000);
