@@ -12,6 +12,7 @@
 #include "sim/report/group_text.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
+#include "sim/report/page_pools.hpp"
 #include "sim/report/page_requests.hpp"
 #include "sim/report/page_run.hpp"
 #include "sim/report/pool_memory.hpp"
@@ -368,6 +369,7 @@ void add_memory(ReportPage& page, const std::string& title, const std::vector<Na
 
 void add_run(ReportPage& page, const Report& report) {
   add_timelines(page, report);
+  add_pools(page, report);
   add_time(page, report);
   for (const PoolMemory& memory : pool_memories(report)) {
     add_memory(page, memory.pool.empty() ? "Memory per GPU" : "Memory per GPU of " + memory.pool,
