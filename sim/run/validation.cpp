@@ -99,8 +99,12 @@ ValidationReport compare_with_recorded(const ServedRun& measured, const Report& 
       {"duration", "s", time, simulated.duration_s}};
   add_intervals(simulated, report);
   if (lost > 0) {
-    report.notes.push_back(fmt::format("{} of {} requests did not finish in the simulation", lost,
-                                       simulated.rows.size()));
+    std::string why;
+    for (const NamedCount& reason : simulated.requests.failed_by)
+      why += fmt::format("{}{} failed: {}", why.empty() ? " (" : "; ", reason.count,
+                         failure_text(reason.name));
+    report.notes.push_back(fmt::format("{} of {} requests did not finish in the simulation{}", lost,
+                                       simulated.rows.size(), why.empty() ? "" : why + ")"));
   }
   if (measured.has_two_clocks) {
     report.notes.push_back(

@@ -17,6 +17,8 @@ namespace foretoken {
 namespace {
 
 constexpr std::size_t reported_lines_max = 20;
+constexpr auto requests_names = std::to_array<const char*>(
+    {"requests.jsonl", "requests.csv", "requests.jsonl.gz", "requests.csv.gz"});
 /// Stamps this far from the arrivals are of another clock: no front end keeps a request so long.
 constexpr double one_clock_max_s = 3600.0;
 
@@ -170,14 +172,30 @@ std::filesystem::path result_in(const std::filesystem::path& folder) {
   return found.empty() ? std::filesystem::path() : found.front();
 }
 
+/// The first folder within `folder`, by name, that holds a run; "" = none does.
+std::filesystem::path run_below(const std::filesystem::path& folder) {
+  std::filesystem::path first;
+  if (!std::filesystem::is_directory(folder)) return first;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const bool holds_one = std::ranges::any_of(requests_names, [&](const char* name) {
+      return std::filesystem::is_regular_file(entry.path() / name);
+    });
+    if (holds_one && (first.empty() || entry.path() < first)) first = entry.path();
+  }
+  return first;
+}
+
 std::filesystem::path requests_file(const std::filesystem::path& folder) {
   if (std::filesystem::is_regular_file(folder)) return folder;
-  constexpr auto names = std::to_array<const char*>(
-      {"requests.jsonl", "requests.csv", "requests.jsonl.gz", "requests.csv.gz"});
-  for (const char* name : names) {
+  for (const char* name : requests_names) {
     if (std::filesystem::is_regular_file(folder / name)) return folder / name;
   }
   if (const std::filesystem::path result = result_in(folder); !result.empty()) return result;
+  if (const std::filesystem::path below = run_below(folder); !below.empty()) {
+    throw ConfigError(
+        {folder.string()},
+        "this folder holds no recorded run, but one below does: name " + below.string());
+  }
   throw ConfigError({folder.string()},
                     std::filesystem::is_directory(folder)
                         ? "this folder holds neither requests.jsonl nor requests.csv, and no "

@@ -147,6 +147,13 @@ TEST_F(ServedRunTest, CsvOnOneClockNeedsNoQueuedStamp) {
   EXPECT_FALSE(run.requests[0].queued);
 }
 
+TEST_F(ServedRunTest, ARunInAFolderBelowIsPointedAt) {
+  std::filesystem::create_directories(folder / "vllm");
+  std::filesystem::create_directories(folder / "other");
+  write("vllm/requests.csv", "");
+  EXPECT_EQ(error(), "DIR: this folder holds no recorded run, but one below does: name DIR/vllm");
+}
+
 TEST_F(ServedRunTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(
       error(),
