@@ -138,7 +138,9 @@ LaunchedScenario launched_scenario(const LaunchedDeployment& deployment, const s
   settle_roles(servers);
   out.tables.set("model", servers.front().model);
   Value table;
-  table.set("name", cluster.empty() ? cluster_for(deployment, servers) : cluster);
+  Value name(cluster.empty() ? cluster_for(deployment, servers) : cluster);
+  if (!cluster.empty()) name.position = {"--cluster"};
+  table.set("name", std::move(name));
   out.tables.set("cluster", std::move(table));
   if (servers.size() == 1 && servers.front().role == PoolRole::both) {
     out.tables.set("deployment", servers.front().layout);

@@ -80,6 +80,8 @@ class TableFiller {
     if (name.empty()) {
       fail(server_.position, "this launch names no model; add it, or name it with --model");
     }
+    const bool is_written = asked.empty() || asked == server_.model;
+    const SourcePosition position = is_written ? server_.position : SourcePosition{"--model"};
     std::error_code unreachable;
     const bool is_file = (name.ends_with(".toml") || name.ends_with(".json")) ||
                          std::filesystem::exists(name + "/config.json", unreachable);
@@ -87,12 +89,12 @@ class TableFiller {
     if (is_file) {
       if (!name.ends_with(".toml") && !name.ends_with(".json")) here = name + "/config.json";
     } else {
-      const std::string built_in = model_called(name, server_.position);
+      const std::string built_in = model_called(name, position);
       if (published_id(built_in) == name || name.find('/') == std::string::npos) here = built_in;
       if (name.starts_with('/') || name.starts_with('.')) here = built_in;
     }
     out_.model.set("name", here);
-    model_ = load_model(here, server_.position);
+    model_ = load_model(here, position);
   }
 
   void apply_version() {

@@ -1,4 +1,5 @@
-// What TensorRT-LLM reads from its YAML and the simulation cannot follow is told with its remedy.
+// What TensorRT-LLM reads from its YAML and the simulation cannot follow is told with its remedy,
+// and what options say wrong is told as theirs.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -22,6 +23,24 @@ TEST(OptionsFile, LimitsOfTheCacheAreLeftOutWithTheirRemedy) {
   EXPECT_EQ(fate_of(found, "--kv_cache_config.host_cache_size"), FlagFate::not_modelled);
   for (const FlagOutcome& outcome : found.flags)
     EXPECT_THAT(outcome.meaning, testing::HasSubstr("set [engine] ")) << outcome.flag;
+}
+
+/// What is said of names that the user gave beside the launch.
+std::string said(const std::string& model, const std::string& cluster) {
+  try {
+    read_scenario(
+        launched_scenario(parse_deployment("vllm serve Qwen/Qwen3-8B", "line", ""), model, cluster)
+            .tables,
+        {".", false});
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LaunchOptions, NamesThatTheUserGaveAreBlamedOnTheirOption) {
+  EXPECT_THAT(said("nosuch", "l40s-1"), testing::StartsWith("--model: unknown model 'nosuch'"));
+  EXPECT_THAT(said("", "nosuch"), testing::HasSubstr("--cluster: unknown cluster 'nosuch'"));
 }
 
 }  // namespace
