@@ -71,9 +71,15 @@ class EstimatorFamily {
                                              const GpuSpec& /*gpu*/) const {
     return 0;
   }
-  /// `kernel` with so many rows, where row_end() is not 0.
+  /// `kernel` with so many rows, where row_end() is not 0, and as wide and deep as its tiles are.
   [[nodiscard]] virtual Kernel with_rows(const Kernel& kernel, std::int64_t /*rows*/) const {
     return kernel;
+  }
+  /// The next smaller of such kernels that it should cost no less than, along one of the two sizes
+  /// that rows have beside their number: fewer columns (0) or a shorter sum (1). nullopt: none.
+  [[nodiscard]] virtual std::optional<Kernel> next_smaller(const Kernel& /*kernel*/,
+                                                           int /*size*/) const {
+    return {};
   }
   /// Whether a larger problem costs no less, but for steps that first_order() has (larger_problems
   /// .hpp). False: measured launches get cheaper by rules that nobody has modelled.
@@ -94,7 +100,7 @@ class EstimatorFamily {
 
   struct Parts {
     FirstOrder first;
-    Seconds cold_extra;
+    Seconds cold_extra;  // of a cold kernel
   };
   /// All of the above at once, features to `out`: what prices call. For families whose answers come
   /// from one plan that is not to be made three times.

@@ -68,14 +68,20 @@ class GemmFamily : public EstimatorFamily {
   [[nodiscard]] Parts parts(const Kernel& kernel, const GpuSpec& gpu,
                             FeatureSink& out) const override {
     const Gemm gemm = padded(kernel, gpu);
-    const GemmWarmAndCold both = estimate_gemm_both(gemm, gpu, constants_of(gemm));
+    const bool is_cold = gemm.implementation.is_cold;
+    GemmWarmAndCold both;
+    if (is_cold) {
+      both = estimate_gemm_both(gemm, gpu, constants_of(gemm));
+    } else {
+      both.warm = estimate_gemm(gemm, gpu, constants_of(gemm), false);
+    }
     const GemmEstimate& warm = both.warm;
-    const Parts parts = {{Seconds(warm.total * 1e-6), bound_by(warm)}, cold_extra(both)};
+    const Parts parts = {{Seconds(warm.total * 1e-6), bound_by(warm)},
+                         is_cold ? cold_extra(both) : Seconds(0)};
     write_gemm_features(gemm, gpu, warm, out);
     write_task_features(gemm, gpu, parts.first.time, out);
     // Of the same shape, cold launches take longer than what the bytes from DRAM explain.
     constexpr double share_max = 3;
-    const bool is_cold = gemm.implementation.is_cold;
     out.add(is_cold);
     out.add(is_cold ? std::min(parts.cold_extra / parts.first.time, share_max) : 0);
     return parts;
@@ -89,12 +95,20 @@ class GemmFamily : public EstimatorFamily {
   }
 
   [[nodiscard]] std::int64_t row_end(const Kernel& kernel, const GpuSpec& gpu) const override {
-    return padded(kernel, gpu).m;
+    return padded(with_rows(kernel, std::get<Gemm>(kernel).m), gpu).m;
   }
   [[nodiscard]] Kernel with_rows(const Kernel& kernel, std::int64_t rows) const override {
     Gemm gemm = std::get<Gemm>(kernel);
     gemm.m = rows;
+    gemm.n = padded_side(gemm.n);
+    gemm.k = padded_side(gemm.k);
     return gemm;
+  }
+  [[nodiscard]] std::optional<Kernel> next_smaller(const Kernel& kernel, int size) const override {
+    Gemm gemm = std::get<Gemm>(kernel);
+    std::int64_t& side = size == 0 ? gemm.n : gemm.k;
+    side = smaller_side(side);
+    return side > 0 ? std::optional<Kernel>(gemm) : std::nullopt;
   }
 
  private:

@@ -126,19 +126,33 @@ class TileTrial {
              store_share_ * waves * area * 2 / l2_rate_sm_;
     const double partials = split * s_.m * s_.n * 4 * 2;  // fp32, written and read
     e.reduction = split > 1 ? c_.split_us + partials / l2_rate_ : 0;
+    if (std::ranges::none_of(bests, [&](const auto& best) { return may_beat(e, best); })) return;
     const double together = std::max(std::min(sms_ * resident / split, rows * columns), 1.0);
     e.reread_by_rows = spill_in_ * extra_sweeps(rows, columns, together) / dram_rate_;
     e.reread = std::min(e.reread_by_rows,
                         spill_weights_ * extra_sweeps(columns, rows, together) / dram_rate_);
-    for (GemmEstimate& best : bests) keep_better(e, best);
+    for (GemmEstimate& best : bests) {
+      if (may_beat(e, best)) keep_better(e, best);
+    }
   }
 
  private:
+  [[nodiscard]] double memory(const GemmEstimate& e, const GemmEstimate& best) const {
+    return best.memory() + c_.reread_share * e.reread;
+  }
+
+  /// Powers are most of what a trial costs, and most tiles are out of the question without them: no
+  /// total is below its longest part. A margin for their rounding.
+  [[nodiscard]] bool may_beat(const GemmEstimate& e, const GemmEstimate& best) const {
+    constexpr double margin = 1 - 1e-9;
+    const double least = std::max({e.body, memory(e, best), best.power}) + e.reduction;
+    return best.tile_m == 0 || least * margin < best.total;
+  }
+
   void keep_better(GemmEstimate e, GemmEstimate& best) const {
-    const double memory = best.memory() + c_.reread_share * e.reread;
     // Tiles and memory overlap, but not perfectly: between their maximum and their sum. Clocks fall
     // until the power limit holds, so that one is nearly a maximum.
-    const double work = overlapped(e.body, memory);
+    const double work = overlapped(e.body, memory(e, best));
     e.total = std::sqrt(std::sqrt(fourth(work) + fourth(best.power))) + e.reduction;
     if (best.tile_m != 0 && e.total >= best.total) return;
     e.math = best.math, e.power = best.power, e.dram = best.dram, e.l2 = best.l2, e.hot = best.hot;

@@ -116,6 +116,20 @@ std::int64_t padded_rows(TileRule rule, const Gemm& gemm, CopyEngine engine) {
              : (gemm.m + step - 1) / step * step;
 }
 
+std::int64_t padded_side(std::int64_t side) {
+  constexpr std::int64_t step = 64;
+  return side < step ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(side)))
+                     : (side + step - 1) / step * step;
+}
+
+std::int64_t smaller_side(std::int64_t side) {
+  constexpr std::int64_t finest = 128, steps_an_octave = 8;
+  const auto below = static_cast<std::uint64_t>(side - 1);
+  const auto step =
+      std::max(finest, static_cast<std::int64_t>(std::bit_floor(below)) / steps_an_octave);
+  return (side - 1) / step * step;
+}
+
 std::span<const int> gemm_splits(TileRule rule) {
   return std::span<const int>(splits).first(rule == TileRule::cublas ? splits.size() : 1);
 }

@@ -26,6 +26,14 @@ std::span<const GemmTile> gemm_tiles(TileRule rule, const Gemm& gemm, CopyEngine
 /// that curves of large products have few steps.
 std::int64_t padded_rows(TileRule rule, const Gemm& gemm, CopyEngine engine);
 
+/// `n` or `k` rounded up to whole steps of tiles, 64, as any library computes them; below that to a
+/// power of two.
+std::int64_t padded_side(std::int64_t side);
+
+/// The sizes of `n` and `k` that prices are compared at, from the one below `side` down: 8 an
+/// octave, multiples of 128. 0: there is none.
+std::int64_t smaller_side(std::int64_t side);
+
 /// Into how many parts K may be cut, ascending, 1 first.
 std::span<const int> gemm_splits(TileRule rule);
 
