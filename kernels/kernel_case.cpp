@@ -194,6 +194,7 @@ constexpr auto own_readers = std::to_array<CaseReader>({
     {"key_indexer", read_key_indexer},
     {"sparse_attention", read_sparse_attention},
     {"hyper_connection", read_hyper_connection},
+    {"draft_verification", read_draft_verification},
     {"all_reduce", read_collective<CollectiveOp::all_reduce>},
     {"all_gather", read_collective<CollectiveOp::all_gather>},
     {"reduce_scatter", read_collective<CollectiveOp::reduce_scatter>},

@@ -114,6 +114,18 @@ std::string unlike(const Value& value, const T&) {
   return "not " + found(value);
 }
 
+/// A JSON reader takes 1e9 for a fraction, and so do we.
+template <class T>
+requires(std::integral<T> && !std::same_as<T, bool>) std::string
+    unlike(const Value& value, const T&) {
+  constexpr double exact_below = 9007199254740992;  // 2^53
+  const auto* number = std::get_if<double>(&value.data);
+  if (number == nullptr || std::abs(*number) >= exact_below || std::trunc(*number) != *number) {
+    return "not " + found(value);
+  }
+  return fmt::format("not with a point or an exponent; write {:.0f}", *number);
+}
+
 std::string unlike(const Value& value, const std::string&) {
   const bool is_number = std::holds_alternative<double>(value.data) ||
                          std::holds_alternative<std::int64_t>(value.data);

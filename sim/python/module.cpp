@@ -41,6 +41,11 @@ py::object simulate_question(const py::object& scenario, const std::vector<std::
 
 py::object predict_kernels(const py::object& kernels, const PricingChoice& choice) {
   const bool single = py::isinstance<py::dict>(kernels);
+  const bool is_list = py::isinstance<py::iterable>(kernels) && !py::isinstance<py::str>(kernels);
+  if (!is_list) {  // as a dict is, too
+    throw ConfigError({"kernels"},
+                      "must be a kernel, as {\"kernel\": \"gemm\", …}, or a list of them");
+  }
   std::vector<Value> asked;
   if (single) {
     asked.push_back(value_of(kernels, "kernel"));

@@ -248,6 +248,11 @@ class Predict(unittest.TestCase):
         with self.assertRaisesRegex(foretoken.ConfigError, "m: "):
             foretoken.predict({**self.gemm, "m": numpy.float32(6.5)}, gpu="h200-sxm")
 
+    def test_neither_a_kernel_nor_a_list(self):
+        for mistake in (5, None, "gemm"):
+            with self.assertRaisesRegex(foretoken.ConfigError, "must be a kernel, as .* list"):
+                foretoken.predict(mistake, gpu="h200-sxm")
+
     def test_cold_unless_told(self):
         cold = foretoken.predict(self.gemm, gpu="h200-sxm")
         warm = foretoken.predict({**self.gemm, "cold": False}, gpu="h200-sxm")

@@ -22,10 +22,10 @@ TEST(KernelCaseMistakes, NamesTheNearestKernel) {
   EXPECT_EQ(error_of(R"({"kernel": "gem", "m": 1})"),
             "cases.jsonl:3: unknown kernel 'gem'; did you mean 'gemm'? Known: gemm, "
             "batched_gemm, attention, mla, kv_write, topk_routing, fused_moe, state_scan, "
-            "state_convolution, key_indexer, sparse_attention, hyper_connection, all_reduce, "
-            "all_gather, reduce_scatter, all_to_all, send_recv, broadcast, expert_dispatch, "
-            "expert_combine, rms_norm, fused_add_rms_norm, qk_norm, rope, silu_and_mul, embedding, "
-            "sampling, low_rank, draft_verification");
+            "state_convolution, key_indexer, sparse_attention, hyper_connection, "
+            "draft_verification, all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, "
+            "broadcast, expert_dispatch, expert_combine, rms_norm, fused_add_rms_norm, qk_norm, "
+            "rope, silu_and_mul, embedding, sampling, low_rank");
   EXPECT_EQ(error_of(R"({"kernel": 7})"),
             "cases.jsonl:3: kernel: must be a string, not an integer");
   EXPECT_EQ(error_of("[1]"),
@@ -46,6 +46,36 @@ TEST(KernelCaseMistakes, ReportsAllMistakesOfACaseTogether) {
             "vllm, sglang, trtllm, pytorch\n"
             "cases.jsonl:3: gemm.kernel_source: must be a string, not 3; put it in quotes\n"
             "cases.jsonl:3: gemm.dtyp: unknown key; did you mean 'dtype'?");
+}
+
+TEST(KernelCaseMistakes, SaysHowToWriteWholeNumbers) {
+  const auto rows = [](const std::string& m) {
+    return error_of(R"({"kernel": "gemm", "n": 64, "k": 64, "m": )" + m + "}");
+  };
+  EXPECT_EQ(rows("1e9"),
+            "cases.jsonl:3: gemm.m: must be an integer, not with a point or an exponent; write "
+            "1000000000");
+  EXPECT_EQ(rows("64.0"),
+            "cases.jsonl:3: gemm.m: must be an integer, not with a point or an exponent; write 64");
+  EXPECT_EQ(rows("6.5"), "cases.jsonl:3: gemm.m: must be an integer, not 6.5");
+  EXPECT_EQ(rows("1e30"), "cases.jsonl:3: gemm.m: must be an integer, not 1e+30");
+}
+
+TEST(KernelCaseMistakes, HeadsAndDimensionsThatDoNotFit) {
+  const std::string sequence = R"("query_tokens": [1], "context_tokens": [4]})";
+  EXPECT_EQ(error_of(R"({"kernel": "sparse_attention", "query_heads": 8, "kv_heads": 3,
+                         "key_dim": 128, "value_dim": 512, "values_are_keys": true, )" +
+                     sequence),
+            "cases.jsonl:3: sparse_attention.kv_heads: must divide query_heads (8)\n"
+            "cases.jsonl:3: sparse_attention.value_dim: must be at most key_dim (128), since "
+            "values are keys");
+  EXPECT_EQ(error_of(R"({"kernel": "state_scan", "kind": "delta_net", "key_heads": 16,
+                         "value_heads": 8, "key_dim": 128, "value_dim": 128, )" +
+                     sequence),
+            "cases.jsonl:3: state_scan.key_heads: must divide value_heads (8)");
+  EXPECT_EQ(error_of(R"({"kernel": "draft_verification", "rows": 2, "sequences": 8,
+                         "vocabulary": 32000})"),
+            "cases.jsonl:3: draft_verification.sequences: must be at most rows (2)");
 }
 
 std::string attention_error(const std::string& members) {
