@@ -19,13 +19,20 @@ std::int64_t queries_of_decode(std::int64_t queries, std::int64_t sequences) {
   return (queries + sequences - 1) / sequences;
 }
 
+/// Whether every sequence has as much as the longest.
+bool are_equal(const LoadSums& sums) {
+  return sums.context_tokens_max * sums.sequences == sums.context_tokens &&
+         sums.query_tokens_max * sums.sequences == sums.query_tokens;
+}
+
 ProblemSize size_of(const AttentionLoad& load) {
   const LoadSums& prompts = load.prefill;
   const LoadSums& decodes = load.decode;
   if (prompts.sequences > 0 && decodes.sequences > 0) return {};
   if (decodes.sequences > 0) {
     const double count = number(decodes.sequences);
-    return {2, {count, std::max(number(decodes.context_tokens) / count, 1.0), 1}};
+    const double context = std::max(number(decodes.context_tokens) / count, 1.0);
+    return {2, {count, context, 1}, are_equal(decodes)};
   }
   if (prompts.sequences == 0) return {};
   const double count = number(prompts.sequences);
