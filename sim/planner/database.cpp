@@ -79,9 +79,12 @@ bool is_older(const FileFormat& format, std::int64_t application) {
 }  // namespace
 
 void Database::claim(const FileFormat& format) {
+  // In this order: a process that makes the file meanwhile marks it and adds its tables at once, so
+  // that tables which were seen are of a file that is marked by now.
+  const bool has_tables = pragma("schema_version") != 0;
   const std::int64_t application = pragma("application_id");
   const bool is_ours = application == format.application || is_older(format, application);
-  if (!is_ours && pragma("schema_version") != 0)
+  if (!is_ours && has_tables)
     throw ConfigError({path_.string()}, "is an SQLite file of another program; choose another one");
   if (access_ == Access::read) return;
   execute("PRAGMA journal_mode = WAL");

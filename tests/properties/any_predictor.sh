@@ -19,7 +19,7 @@ mapfile -t predictors < <("$foretoken" list --json |
 for scenario in examples/*.toml; do
   # A trace or a duration is cut: what is priced in an hour has been priced in its first seconds.
   few=(--set workload.requests=6)
-  grep -q '^requests' "$scenario" || few=(--set "run.horizon=20 s" --set "run.warmup=0 s")
+  grep -q '^requests' "$scenario" || few=(--set "run.horizon=40 s" --set "run.warmup=0 s")
   for predictor in "${predictors[@]}"; do
     status=0
     "$foretoken" simulate "$scenario" --quiet --intervals none --set "predictor.name=$predictor" "${few[@]}" \
