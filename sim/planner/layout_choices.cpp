@@ -16,6 +16,11 @@ std::vector<std::string> parts_of(std::string_view value) {
   return parts;
 }
 
+/// Where the value was written, as far as that is known; else the key.
+SourcePosition place_of(const LayoutChoice& choice, std::size_t value) {
+  return value < choice.positions.size() ? choice.positions[value] : SourcePosition{choice.key};
+}
+
 }  // namespace
 
 RunRequest Layout::request(const std::vector<LayoutChoice>& choices) const {
@@ -35,17 +40,17 @@ RunRequest Layout::request(const std::vector<LayoutChoice>& choices) const {
 std::vector<Layout> combinations(const std::vector<LayoutChoice>& choices) {
   std::vector<Layout> layouts = {Layout{}};
   for (const LayoutChoice& choice : choices) {
-    if (choice.values.empty()) throw ConfigError({choice.label}, "has no values to compare");
+    if (choice.values.empty()) throw ConfigError({choice.key}, "has no values to compare");
     std::vector<Layout> longer;
     for (const Layout& layout : layouts) {
       for (std::size_t i = 0; i < choice.values.size(); ++i) {
         const std::string& value = choice.values[i];
         if (std::find(choice.values.begin(), choice.values.begin() + static_cast<long>(i), value) !=
             choice.values.begin() + static_cast<long>(i)) {
-          throw ConfigError({choice.label}, fmt::format("the value {} is listed twice", value));
+          throw ConfigError(place_of(choice, i), fmt::format("lists the value {} twice", value));
         }
         if (!choice.parts.empty() && parts_of(value).size() != choice.parts.size()) {
-          throw ConfigError({choice.label},
+          throw ConfigError(place_of(choice, i),
                             fmt::format("'{}' must be {} values with ':' between them, for {}",
                                         value, choice.parts.size(), fmt::join(choice.parts, ", ")));
         }
