@@ -10,8 +10,9 @@
 namespace foretoken {
 
 /// What `framework` takes where a model's configuration names none: vLLM the activations' 16 bits
-/// (mamba_utils.py, MambaStateDtypeCalculator, "auto"), TensorRT-LLM, too (mamba_cache_manager.py),
-/// SGLang fp32 (docs/basic_usage/qwen3.md, --mamba-ssm-dtype).
+/// (mamba_utils.py, MambaStateDtypeCalculator, "auto"), SGLang fp32 (docs/basic_usage/qwen3.md,
+/// --mamba-ssm-dtype). TensorRT-LLM's is that of AIConfigurator's tables of its delta nets, bf16;
+/// its own source was not looked up.
 DType usual_state_dtype(Framework framework);
 
 /// Sets it in all layers whose configuration names none.

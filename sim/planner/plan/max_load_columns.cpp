@@ -164,7 +164,7 @@ ResultTable load_columns(const MaxLoad& answer, const std::vector<LoadRow>& of, 
   add({"fails_per_s", "", "", "", number}, [](LoadShown r) { return r.load.fails; });
   if (!changed) {
     add({"sustained", "", "", "", flag},
-        [](LoadShown r) { return r.load.holds > 0 && r.load.is_sustained; });
+        [](LoadShown r) { return r.if_it_holds(r.load.is_sustained ? 1 : 0); });
     add({"low_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::low); });
     add({"high_per_s", "", "", "", number}, [](LoadShown r) { return r.end(&Interval::high); });
     add({in_files ? "" : "step_time_error", "", "", "", number},

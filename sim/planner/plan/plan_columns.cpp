@@ -55,7 +55,10 @@ struct ShownChoice {
     if (sure == nullptr || !sure->load_holds) return std::nullopt;
     return *sure->load_holds * plan.space.traffic.rate.value();
   }
-  [[nodiscard]] bool is_sustained() const { return sure != nullptr && sure->is_sustained; }
+  /// Of the load that it holds, where somebody looked for that.
+  [[nodiscard]] MaybeNumber is_sustained() const {
+    return load_holds() ? MaybeNumber(sure->is_sustained) : std::nullopt;
+  }
   [[nodiscard]] MaybeNumber step_error() const {
     return sure != nullptr ? MaybeNumber(sure->half_width) : std::nullopt;
   }

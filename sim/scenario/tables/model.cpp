@@ -154,9 +154,9 @@ void read_model_table(TableReader table, const ScenarioOptions& options, Scenari
   table.expect("state_dtype", !state || state == DType::fp32 || state == DType::bf16,
                "must be fp32 or bf16");
   const bool is_known = scenario.model.layers > 0;
-  table.expect(
-      "state_dtype", !state || !is_known || state_dtype_of(scenario.model),
-      fmt::format("is for recurrent states, but there are none in {}", scenario.model.name));
+  table.expect("state_dtype", !state || !is_known || state_dtype_of(scenario.model),
+               fmt::format("is for states of delta nets and Mamba-2, but there are none in {}",
+                           scenario.model.name));
   if (state) set_state_dtype(scenario.model, *state);
   if (given.expert_routing) {
     set_routing(table, *given.expert_routing, options, scenario);

@@ -54,8 +54,8 @@ TEST(StateDtype, WhatIsAskedForHoldsAndIsWrittenBack) {
 
 TEST(StateDtype, MistakesAreTold) {
   EXPECT_THAT(error_of(minimal, {"model.state_dtype=bf16"}),
-              HasSubstr("model.state_dtype: is for recurrent states, but there are none in "
-                        "llama-3.1-8b"));
+              HasSubstr("model.state_dtype: is for states of delta nets and Mamba-2, but there are "
+                        "none in llama-3.1-8b"));
   EXPECT_THAT(error_of(minimal, {"model.name=qwen3-next-80b-a3b", "model.state_dtype=fp8"}),
               HasSubstr("model.state_dtype: must be fp32 or bf16"));
 }
