@@ -169,7 +169,8 @@ void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply)
   Request request;
   request.prompt_tokens = asked.prompt_tokens;
   request.output_tokens = plan.tokens;
-  request.prefix_hashes = asked.prefix_hashes;
+  request.prefix_hashes =
+      prompts_ == nullptr ? std::move(asked.prefix_hashes) : asked.prefix_hashes;
   request.prefix_block_tokens = model.cut.block_tokens;
   request.media = asked.images;
   request.model = static_cast<int>(number);
