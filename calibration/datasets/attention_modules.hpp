@@ -21,8 +21,8 @@ struct MeasuredModule {
 
 /// Calls `visit` with every row below a FORETOKEN_DATA folder that is worth judging by. Left out:
 /// rows that carry the host's launches (eager prefill near its floor, SGLang's largest decodes),
-/// TensorRT-LLM's, MSA's prompts of one token in SGLang, and heads that no division of the model
-/// gives.
+/// MSA's prompts of one token in SGLang, and heads that no division of the model gives. Where
+/// vLLM's harness ran PyTorch's operations one by one, a kernel counts as many calls as these.
 void visit_attention_modules(const std::filesystem::path& folder,
                              const std::function<void(const MeasuredModule&)>& visit);
 

@@ -1,7 +1,10 @@
 // Tables of recurrences, sparse attention, its index and hyper-connections, a few lines each: the
 // kernels that their rows mean.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "calibration/datasets/attention_modules.hpp"
 #include "calibration/datasets/dataset.hpp"
@@ -149,6 +152,36 @@ TEST(HybridImporters, AModuleIsItsKernels) {
     }
   });
   EXPECT_EQ(rows, 1);
+}
+
+// vLLM's harness fused no norm, but for latent attention on a B200; others' ran kernels of theirs.
+TEST(HybridImporters, AModuleOfVllmCountsTheOperationsThatItRanAsNorms) {
+  DataFolder folder;
+  const std::string columns =
+      "op_name,kernel_source,model,architecture,mla_dtype,kv_cache_dtype,gemm_type,num_heads,"
+      "batch_size,isl,tp_size,step,latency\n";
+  const std::string row =
+      "m,F,deepseek-ai/DeepSeek-V3,DeepseekV3ForCausalLM,bfloat16,bfloat16,bfloat16,64,4,1,2,1000,"
+      "0.2\n";
+  const std::string indexed =
+      "m,F,deepseek-ai/DeepSeek-V3.2,DeepseekV32ForCausalLM,bfloat16,bfloat16,bfloat16,64,4,1,2,"
+      "1000,0.2\n";
+  folder.write("kernels/h100_sxm/mla_generation_module_perf.vllm.csv.gz", columns + row);
+  folder.write("kernels/b200_sxm/mla_generation_module_perf.vllm.csv.gz", columns + row);
+  folder.write("kernels/b200_sxm/dsa_generation_module_perf.vllm.csv.gz", columns + indexed);
+  folder.write("kernels/b200_sxm/dsa_generation_module_perf.trtllm.csv.gz", columns + indexed);
+  std::map<std::string, int> calls;
+  visit_attention_modules(folder.path(), [&](const MeasuredModule& module) {
+    for (const KernelCall& call : module.kernels)
+      calls[fmt::format("{} {} {}", module.gpu, module.framework, call.role)] += call.calls;
+  });
+  EXPECT_EQ(calls["h100-sxm vllm q_a_norm"], 8);
+  EXPECT_EQ(calls["h100-sxm vllm kv_a_norm"], 8);
+  EXPECT_EQ(calls["h100-sxm vllm qkv_a_proj"], 1);
+  EXPECT_EQ(calls["b200-sxm vllm q_a_norm"], 1 + 8) << "one fused, of DSA not";
+  EXPECT_EQ(calls["b200-sxm vllm index_k_norm"], 7);
+  EXPECT_EQ(calls["b200-sxm vllm index_q_rotate"], 3);
+  EXPECT_EQ(calls["b200-sxm trtllm q_a_norm"], 1);
 }
 
 // SGLang's wide expert parallelism counts the context in `isl`, and begins behind the
