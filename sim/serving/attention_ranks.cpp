@@ -192,7 +192,9 @@ std::int64_t AttentionRanks::blocks() const {
 }
 
 void AttentionRanks::pass_media(Sequence& sequence, std::int64_t tokens) {
-  if (!sequence.media.empty()) ranks_[sequence.attention_rank].images->pass(sequence, tokens);
+  // Without an image cache no request has any: a look at the sequence's own list would cost a miss.
+  if (ranks_.front().images == nullptr || sequence.media.empty()) return;
+  ranks_[sequence.attention_rank].images->pass(sequence, tokens);
 }
 
 EncoderTotals AttentionRanks::encoder_totals() const {

@@ -29,6 +29,7 @@ struct Batch {
   std::int64_t admissions = 0;  // sequences that run for the first time
   int attention_rank = 0;
   bool lists_sequences = false;  // attention by its plan: shape lists every sequence
+  bool knows_adapters = true;    // false: no request has one, so none is looked for
   int drafts_max = 0;            // drafted tokens a sequence and step; 0 = no speculation
   /// One token of each sequence that samples: what a pass of the draft runs on.
   BatchShape drafting;
@@ -61,7 +62,7 @@ struct Batch {
     sums.add(slice);
     if (lists_sequences) shape.attention.sequences.push_back(slice);
     shape.tokens += new_tokens;
-    if (sequence.adapter) use_adapter(*sequence.adapter, new_tokens);
+    if (knows_adapters && sequence.adapter) use_adapter(*sequence.adapter, new_tokens);
     shape.logit_rows += samples ? 1 + verified : 0;
     shape.draft_rows += verified;
     shape.verifying += verified > 0 ? 1 : 0;
@@ -90,6 +91,8 @@ struct Batch {
 
   /// The step works on `sequence`, for the first time or not.
   void note_start(Sequence& sequence) {
+    if (sequence.has_begun) return;
+    sequence.has_begun = true;
     if (sequence.record.scheduled >= Seconds(0.0)) return;
     sequence.record.scheduled = scheduled_at;
     ++admissions;

@@ -244,7 +244,7 @@ void KvCache::preempt(Sequence& sequence) {
   // Only whole blocks can be found again, where prefixes are shared.
   const bool leaves = !swaps && shares_prefixes_ && sequence.chunks.empty();
   const std::int64_t whole =
-      leaves ? std::min(sequence.blocks, sequence.computed / block_tokens_) : 0;
+      leaves ? std::min<std::int64_t>(sequence.blocks, sequence.computed / block_tokens_) : 0;
   sequence.blocks -= whole;
   release(sequence);
   free_.leave(sequence, whole);

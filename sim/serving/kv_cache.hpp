@@ -89,7 +89,8 @@ class KvCache {
   /// can be found from now on. Returns false and changes nothing if blocks are short.
   bool grow(Sequence& sequence, std::int64_t tokens) {
     const std::int64_t held = sequence.tokens_with_room(tokens);
-    const bool has_blocks = beside_.is_none() && held <= sequence.blocks * block_tokens_;
+    const bool has_blocks =
+        beside_.is_none() && held <= std::int64_t{sequence.blocks} * block_tokens_;
     const std::int64_t extra = has_blocks ? 0 : blocks_for(held) - sequence.blocks;
     if (extra > 0) {
       if (extra > free_.count() && !evict(extra)) return false;

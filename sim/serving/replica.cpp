@@ -27,6 +27,7 @@ Replica::Replica(ReplicaConfig config, Platform& platform, EngineStart start_eng
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       slot.batches[rank].attention_rank = static_cast<int>(rank);
       slot.batches[rank].lists_sequences = config_.lists_sequences;
+      slot.batches[rank].knows_adapters = config_.adapters.on_gpu > 0;
       if (config_.speculation) slot.batches[rank].drafts_max = config_.speculation->drafts;
     }
   }
@@ -399,7 +400,8 @@ void Replica::count_tokens(const Batch& batch) {
     if (!entry.samples || sequence.has_ended) continue;
     const std::int64_t before = sequence.produced;
     produce(entry, batch);
-    const std::int64_t news = sequence.produced - std::max(before, sequence.delivered);
+    const std::int64_t news =
+        sequence.produced - std::max<std::int64_t>(before, sequence.delivered);
     if (news <= 0 || !sequence.shows_tokens) continue;
     sent += news;
     if (before == 0) {
@@ -442,7 +444,7 @@ RequestRecord Replica::close(Sequence& sequence, RequestStatus status) {
   RequestRecord record = sequence.record;
   record.status = status;
   record.output_tokens =
-      std::max(sequence.shows_tokens ? sequence.produced : 0, sequence.delivered);
+      std::max<std::int64_t>(sequence.shows_tokens ? sequence.produced : 0, sequence.delivered);
   record.last_token = sequence.last_token;
   if (status == RequestStatus::completed)
     record.finished = platform_.now() + config_.host.front_end_output;

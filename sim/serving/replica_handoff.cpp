@@ -36,7 +36,7 @@ void Replica::receive(RequestId id, const RequestRecord& record) {
   sequence.record.replica = config_.id;
   sequence.last_token = record.last_token;
   sequence.produced = 1;
-  sequence.delivered = std::max(sequence.delivered, record.output_tokens);
+  sequence.delivered = std::max<std::int64_t>(sequence.delivered, record.output_tokens);
   const Seconds now = platform_.now();
   if (observer_ != nullptr) {
     observer_->on_kv_arrival(config_.id, now, sequence.record, sequence.delivered == 0);
@@ -66,7 +66,7 @@ bool Replica::recompute(RequestId id, const RequestRecord& record) {
   sequence.record = record;
   sequence.record.replica = config_.id;
   sequence.last_token = record.last_token;
-  sequence.delivered = std::max(sequence.delivered, record.output_tokens);
+  sequence.delivered = std::max<std::int64_t>(sequence.delivered, record.output_tokens);
   sequence.record.reason = obstacle(sequence, sequence.prompt_tokens + sequence.output_tokens);
   if (sequence.record.reason != FailureReason::none) {
     end(sequence, RequestStatus::failed);

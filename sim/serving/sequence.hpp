@@ -32,10 +32,10 @@ struct PublishedEnd {
   std::uint32_t blocks = 0;   // of a chunk
 };
 
-/// What every step asks of each of its sequences comes first, in three lines of the CPU cache:
-/// there are many sequences, and between two of its steps others have passed through.
+/// What every step asks of each of its sequences comes first, in one line of the CPU cache: there
+/// are many sequences, and between two of its steps others have passed through.
 struct alignas(64) Sequence {
-  static constexpr std::int64_t no_chunk = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int32_t no_chunk = std::numeric_limits<std::int32_t>::max();
 
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // to produce
@@ -44,24 +44,25 @@ struct alignas(64) Sequence {
   /// advanced when a step is scheduled; preemption sets it back to 0. Drafted tokens in the step
   /// count; those that are rejected are taken off again.
   std::int64_t computed = 0;
-  std::int64_t blocks = 0;  // KV blocks held, shared ones included
-  std::int64_t next_chunk_at =
+  Seconds last_token;
+  std::int32_t blocks = 0;  // KV blocks held, shared ones included
+  std::int32_t next_chunk_at =
       no_chunk;  // a prefix chunk is published when so many tokens are held
+  /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
+  std::int32_t delivered = 0;
   /// Tokens behind the last known one that need KV blocks while it decodes: the drafts, and those
   /// that the draft computes beyond them.
-  std::int64_t draft_room = 0;
-  int drafts = 0;  // drafted tokens that wait to be verified with the next decode
-  int steps_in_flight = 0;
+  std::int16_t draft_room = 0;
+  std::int16_t drafts = 0;  // drafted tokens that wait to be verified with the next decode
+  std::int16_t steps_in_flight = 0;
+  bool shows_tokens = true;  // false: another replica sends its client what this one draws
+  bool has_ended = true;     // for its client; steps in flight may still work on it
+  bool has_begun = false;    // a step has worked on it, and its record says when the first did
 
-  /// Tokens that the client has from an earlier attempt: they are produced again, not sent again.
-  std::int64_t delivered = 0;
-  Seconds last_token;
-  bool shows_tokens = true;   // false: another replica sends its client what this one draws
-  bool has_ended = true;      // for its client; steps in flight may still work on it
-  bool brings_media = false;  // they come encoded
   std::int64_t prefix_chunk_tokens = 0;
   PublishedEnd published;
   std::optional<std::uint32_t> adapter;
+  bool brings_media = false;  // they come encoded
   std::vector<SequenceItem> media;
   RequestRecord record;
 
@@ -113,5 +114,7 @@ struct alignas(64) Sequence {
   }
   [[nodiscard]] bool is_done() const { return produced >= output_tokens; }
 };
+
+static_assert(offsetof(Sequence, prefix_chunk_tokens) <= alignof(Sequence));
 
 }  // namespace foretoken
