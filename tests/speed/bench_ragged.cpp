@@ -26,12 +26,12 @@ std::unique_ptr<Predictor> synperf() {
   return predictor_catalog().find("synperf", {}).make(table);
 }
 
-/// Decodes of unequal contexts, 100 to 4,000 tokens.
-AttentionLoad ragged_decodes(std::int64_t sequences, RandomStream& random) {
+/// Decodes of unequal contexts, `shortest` to 40 times as many tokens.
+AttentionLoad ragged_decodes(std::int64_t sequences, RandomStream& random, double shortest = 100) {
   std::vector<SequenceSlice> slices;
   for (std::int64_t i = 0; i < sequences; ++i) {
     slices.push_back(
-        {1, static_cast<std::int64_t>(100 * std::exp(uniform(random) * std::log(40)))});
+        {1, static_cast<std::int64_t>(shortest * std::exp(uniform(random) * std::log(40)))});
   }
   return AttentionLoad::exact(std::move(slices));
 }
@@ -39,6 +39,8 @@ AttentionLoad ragged_decodes(std::int64_t sequences, RandomStream& random) {
 struct Setup {
   const char* model;
   const char* gpu;
+  int tensor_parallel = 1;
+  double shortest = 100;  // context
 };
 
 /// What a batch's attention costs that nobody has priced yet.
@@ -47,11 +49,12 @@ void PricingRaggedPlan(benchmark::State& state, const Setup& setup) {
   const GpuSpec gpu = load_gpu(setup.gpu, {});
   const auto predictor = synperf();
   RandomStream random = RandomStreams(1).stream("batches");
-  Attention attention{
-      .query_heads = model.query_heads, .kv_heads = model.kv_heads, .head_dim = model.head_dim};
+  Attention attention{.query_heads = model.query_heads / setup.tensor_parallel,
+                      .kv_heads = model.kv_heads / setup.tensor_parallel,
+                      .head_dim = model.head_dim};
   std::vector<Kernel> batches;
   for (int i = 0; i < 100; ++i) {
-    attention.load = ragged_decodes(state.range(0), random);
+    attention.load = ragged_decodes(state.range(0), random, setup.shortest);
     batches.emplace_back(attention);
   }
   std::size_t next = 0;
@@ -109,6 +112,9 @@ BENCHMARK_CAPTURE(PricingNewStep, llama_2_7b_a100, Setup{"llama-2-7b", "a100-sxm
   BENCHMARK_CAPTURE(bench, llama_8b_h200, Setup{"llama-3.1-8b", "h200-sxm"})->Arg(64)->Arg(256); \
   BENCHMARK_CAPTURE(bench, llama_2_7b_a100, Setup{"llama-2-7b", "a100-sxm"})->Arg(64)
 FORETOKEN_RAGGED(PricingRaggedPlan);
+BENCHMARK_CAPTURE(PricingRaggedPlan, agents_70b_tp8_h100,
+                  Setup{"llama-3.1-70b", "h100-sxm", 8, 800})
+    ->Arg(36);
 FORETOKEN_RAGGED(PricingRaggedDecodeStep);
 
 #ifdef FORETOKEN_PROGRAM
