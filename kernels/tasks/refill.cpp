@@ -32,32 +32,45 @@ FORETOKEN_WIDE void add_pass_wide(std::span<const TaskGroup> groups, const std::
   add_pass(groups, sm_of, sms);
 }
 
-/// Of each group's task, in sixteenths of a cycle; coarser where one is longer than a calendar.
+/// Of each group's task, in sixteenths of a cycle.
+[[gnu::always_inline]] inline void tick(std::span<const TaskGroup> groups, const PipeRates& rates,
+                                        std::uint64_t* ticks) {
+  // Through a signed number: x86-64 has no other instruction for it.
+  for (const TaskGroup& group : groups)
+    *ticks++ = static_cast<std::uint64_t>(
+        static_cast<std::int64_t>(rates.cycles(group.task) * 16.0 + 0.5));
+}
+
+FORETOKEN_WIDE void tick_wide(std::span<const TaskGroup> groups, const PipeRates& rates,
+                              std::uint64_t* ticks) {
+  tick(groups, rates, ticks);
+}
+
+/// Coarser where one is longer than a calendar.
 RecycledVector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu,
                                        const CtaSlots& slots) {
-  RecycledVector<std::uint64_t> ticks;
-  ticks.reserve(launch.tasks.size());
-  std::uint64_t longest = 0;
-  for (const TaskGroup& group : launch.tasks) {
-    const double cycles = task_cycles(group.task, launch.tensor_dtype, gpu);
-    ticks.push_back(static_cast<std::uint64_t>(cycles * 16.0 + 0.5));
-    longest = std::max(longest, ticks.back());
+  RecycledVector<std::uint64_t> ticks(launch.tasks.size());
+  const PipeRates rates(launch.tensor_dtype, gpu);
+  if (widest_lanes() == Lanes::wide) {
+    tick_wide(launch.tasks, rates, ticks.data());
+  } else {
+    tick(launch.tasks, rates, ticks.data());
   }
+  const std::uint64_t longest = *std::ranges::max_element(ticks);
   int coarser = 0;
   while (longest >> coarser > slots.longest_max()) ++coarser;
+  if (coarser == 0) return ticks;
   for (std::uint64_t& task : ticks) task >>= coarser;
   return ticks;
 }
 
 template <class Entry>
 void refill(const Launch& launch, std::span<const std::uint64_t> ticks,
-            SlotCalendar<Entry> calendar, std::vector<SmLoad>& sms) {
-  RecycledVector<Entry> lengths;
-  lengths.reserve(static_cast<std::size_t>(launch.task_count() / launch.repeats));
-  for (std::size_t i = 0; i < ticks.size(); ++i) {
-    lengths.insert(lengths.end(), static_cast<std::size_t>(launch.tasks[i].count),
-                   calendar.length(ticks[i]));
-  }
+            SlotCalendar<Entry>&& calendar, std::vector<SmLoad>& sms) {
+  RecycledVector<Entry> lengths(static_cast<std::size_t>(launch.task_count() / launch.repeats));
+  Entry* next = lengths.data();
+  for (std::size_t i = 0; i < ticks.size(); ++i)
+    next = std::fill_n(next, launch.tasks[i].count, calendar.length(ticks[i]));
   RecycledVector<std::uint16_t> sm_of(lengths.size());
   const Lanes lanes = widest_lanes();
   for (std::int64_t left = launch.repeats; left > 0; --left) {

@@ -248,15 +248,6 @@ int resident_ctas(const LaunchShape& shape, const GpuSpec& gpu) {
                    gpu.ctas_sm});
 }
 
-double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu) {
-  const auto cycles = [](double ops, double rate) { return ops > 0 ? ops / rate : 0.0; };
-  const double l2_bytes_cycle = gpu.l2_bandwidth.value() / gpu.clock.value() / gpu.sm_count;
-  return std::max(
-      {cycles(task.tensor_ops, gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(tensor_dtype)]),
-       cycles(task.fma_ops, gpu.fma_ops_per_cycle_sm), cycles(task.xu_ops, gpu.xu_ops_per_cycle_sm),
-       cycles(task.bytes_loaded, l2_bytes_cycle)});
-}
-
 SmSchedule schedule(const Launch& launch, const GpuSpec& gpu) {
   const Residency residency(launch, gpu);
   SmSchedule result;

@@ -3,6 +3,8 @@
 // task set exactly; uniform tasks are scheduled in closed form.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -51,8 +53,31 @@ PlacedLoad placed_load(const Launch& launch, const GpuSpec& gpu);
 /// All tasks of a launch, wherever they run.
 Task total_of(const Launch& launch);
 
-/// Cycles a task takes on an SM of its own: the busiest pipe. What the hardware scheduler's
-/// simulation retires CTAs by.
-double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu);
+/// What an SM's pipes do in a cycle.
+class PipeRates {
+ public:
+  PipeRates(DType tensor_dtype, const GpuSpec& gpu)
+      : a_cycle_{gpu.tensor_ops_per_cycle_sm[static_cast<std::size_t>(tensor_dtype)],
+                 gpu.fma_ops_per_cycle_sm, gpu.xu_ops_per_cycle_sm,
+                 gpu.l2_bandwidth.value() / gpu.clock.value() / gpu.sm_count} {}
+
+  /// Cycles a task takes on an SM of its own: the busiest pipe. What the hardware scheduler's
+  /// simulation retires CTAs by.
+  [[nodiscard]] double cycles(const Task& task) const {
+    const std::array<double, 4> all = {task.tensor_ops, task.fma_ops, task.xu_ops,
+                                       task.bytes_loaded};
+    double longest = 0;
+    for (std::size_t pipe = 0; pipe < all.size(); ++pipe)  // four divisions at once, as vectors
+      longest = std::max(longest, all[pipe] > 0 ? all[pipe] / a_cycle_[pipe] : 0.0);
+    return longest;
+  }
+
+ private:
+  std::array<double, 4> a_cycle_;  // in the order of Task's members
+};
+
+inline double task_cycles(const Task& task, DType tensor_dtype, const GpuSpec& gpu) {
+  return PipeRates(tensor_dtype, gpu).cycles(task);
+}
 
 }  // namespace foretoken

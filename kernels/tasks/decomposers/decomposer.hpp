@@ -179,7 +179,7 @@ inline void append_parts(TaskList& groups, const AttentionTasks& tasks, std::int
                          std::int64_t parts) {
   if (parts == 1) return append_tasks(groups, tasks.of(keys), 1);
   const std::int64_t share = ceil_div(tasks.steps(keys), parts) * tasks.keys_step();
-  const std::int64_t full = share > 0 ? std::min(parts, keys / share) : 0;
+  const std::int64_t full = share > 0 ? std::min(parts, floor_div(keys, share)) : 0;
   append_tasks(groups, tasks.of(share), full);
   if (full == parts) return;
   append_tasks(groups, tasks.of(keys - full * share), 1);

@@ -149,11 +149,14 @@ class Fa3 {
   /// Longest tile first where a causal mask makes them unequal.
   void append_sequence(const SequenceSlice& slice, std::int64_t parts, const AttentionTasks& cost,
                        TaskList& out) const {
-    for (std::int64_t t = tiles(slice); t-- > 0;) {
+    const std::int64_t count = tiles(slice);
+    for (std::int64_t t = count; t-- > 0;) {
+      // Most slices are decodes, of one tile, and most of the time would be divisions.
+      const std::int64_t first = t == 0 ? 0 : floor_div(t * tile_.query, group_);
       const std::int64_t end =
-          std::min(slice.query_tokens, ceil_div((t + 1) * tile_.query, group_));
-      const KeySpan seen = visible_keys(slice, floor_div(t * tile_.query, group_), end,
-                                        kernel_.causal, kernel_.window);
+          t + 1 == count ? slice.query_tokens
+                         : std::min(slice.query_tokens, ceil_div((t + 1) * tile_.query, group_));
+      const KeySpan seen = visible_keys(slice, first, end, kernel_.causal, kernel_.window);
       append_parts(out, cost, seen.size(), parts);
     }
   }
@@ -167,7 +170,7 @@ class Fa3 {
   std::int64_t splits_bound_ = 1;
   std::int64_t blocks_sm_ = 1;
   bool is_split_ = false;
-  std::vector<MergeRun> merges_;
+  RecycledVector<MergeRun> merges_;
 };
 
 }  // namespace
