@@ -104,6 +104,7 @@ ClusterSpec load_by_path(const std::string& path, const SourcePosition& asked_at
   const Value root = load_spec_file(path, "cluster", asked_at);
   const bool is_gpu =
       root.find("sm") != nullptr && root.find("gpu") == nullptr && root.find("groups") == nullptr;
+  if (!is_gpu) expect_kind(root, path, FileKind::cluster);
   return is_gpu ? single_gpu(read_gpu(root)) : read_cluster(root);
 }
 

@@ -149,7 +149,9 @@ std::vector<std::string> gpu_names() { return spec_names(embedded_gpus()); }
 
 GpuSpec load_gpu(const std::string& name_or_path, const SourcePosition& asked_at) {
   if (is_spec_path(name_or_path)) {
-    GpuSpec gpu = read_gpu(load_spec_file(name_or_path, "GPU", asked_at));
+    const Value root = load_spec_file(name_or_path, "GPU", asked_at);
+    expect_kind(root, name_or_path, FileKind::gpu);
+    GpuSpec gpu = read_gpu(root);
     gpu.file = name_or_path;
     return gpu;
   }

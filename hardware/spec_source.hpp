@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/embedded.hpp"
+#include "sim/base/file_kind.hpp"
 #include "sim/base/value.hpp"
 
 namespace foretoken {

@@ -70,7 +70,7 @@ Transformer load_file(const std::string& path, const SourcePosition& asked_at) {
   // A model's folder, as it is downloaded.
   const std::string inside = (std::filesystem::path(path) / "config.json").string();
   if (exists(inside)) return load_file(inside, asked_at);
-  if (!path.ends_with(".json")) return read_model(load_toml(path));
+  if (!path.ends_with(".json")) return read_model(load_toml(path, FileKind::model));
   const Value config = load_json(path);
   const std::string name = imported_name(config, path);
   // ModelOpt writes the formats beside the config that it quantised.

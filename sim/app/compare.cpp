@@ -48,7 +48,7 @@ struct CompareOptions {
 
 /// The names of the scenario's pools, in the order of the file.
 std::vector<std::string> pool_names(const CompareOptions& options) {
-  Value root = load_toml(options.scenario);
+  Value root = load_toml(options.scenario, FileKind::scenario);
   apply_changes(root, parse_changes(options.overrides));
   std::vector<std::string> names;
   const Value* pools = root.find("pool");

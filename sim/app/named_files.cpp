@@ -74,7 +74,7 @@ std::vector<NamedFile> named_files(const Value& root, const fs::path& folder) {
 
 std::vector<fs::path> inputs_of(const fs::path& scenario,
                                 const std::vector<std::string>& overrides) {
-  Value root = load_toml(scenario);
+  Value root = load_toml(scenario, FileKind::scenario);
   apply_changes(root, parse_changes(overrides));
   std::vector<fs::path> inputs = {scenario};
   for (NamedFile& file : named_files(root, scenario.parent_path()))

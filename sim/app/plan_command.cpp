@@ -29,7 +29,7 @@ namespace {
 
 /// What stands on the command line takes the place of what stands in the file.
 Value plan_root(const PlanCommand& options) {
-  Value root = load_toml(options.scenario);
+  Value root = load_toml(options.scenario, FileKind::scenario);
   apply_changes(root, parse_changes(options.overrides));
   Value* plan = nullptr;
   if (root.find("plan") == nullptr) root.set("plan", Value());

@@ -12,7 +12,7 @@ namespace {
 
 /// The scenario that `foretoken serve` recorded.
 RecordedServer own_server(const RecordedSource& source, const std::filesystem::path& scenario) {
-  RecordedServer recorded{load_toml(scenario), {}};
+  RecordedServer recorded{load_toml(scenario, FileKind::scenario), {}};
   const auto name = [&](std::string_view table, const std::string& chosen) {
     if (!chosen.empty())
       apply_changes(recorded.scenario, {{fmt::format("{}.name", table), chosen}});

@@ -83,7 +83,7 @@ std::string write_files(const SimulateOptions& options, const Scenario& scenario
 /// The file, with its traffic replaced.
 LaunchedScenario with_traffic(const SimulateOptions& options) {
   LaunchedScenario scenario;
-  scenario.tables = load_toml(options.scenario);
+  scenario.tables = load_toml(options.scenario, FileKind::scenario);
   scenario.tables.set("workload", traffic_table(options.launched.traffic, scenario.notes));
   return scenario;
 }

@@ -25,7 +25,7 @@ constexpr std::size_t rows_max = 60;  // of the table: more is a file's business
 
 /// What all runs have in common.
 Value scenario_of(const SweepOptions& options) {
-  Value root = load_toml(options.scenario);
+  Value root = load_toml(options.scenario, FileKind::scenario);
   apply_changes(root, parse_changes(options.overrides));
   return root;
 }

@@ -104,6 +104,14 @@ Value load_toml(const std::filesystem::path& path) {
   return parse_toml(file_text(path, toml_bytes_max), path.string());
 }
 
+Value load_toml(const std::filesystem::path& path, FileKind wanted) {
+  const std::string text = file_text(path, toml_bytes_max);
+  expect_toml(text, path.string(), wanted);
+  Value root = parse_toml(text, path.string());
+  expect_kind(root, path.string(), wanted);
+  return root;
+}
+
 std::string inline_toml(const Value& value) {
   return std::visit(
       [](const auto& data) -> std::string {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/file_kind.hpp"
 #include "sim/base/value.hpp"
 
 namespace foretoken {
@@ -12,7 +13,9 @@ namespace foretoken {
 /// Parses TOML text; `source` names it in positions. Throws ConfigError with line and column.
 Value parse_toml(std::string_view text, const std::string& source);
 
-/// Reads and parses a file. A file that cannot be read is a ConfigError too.
+/// Reads and parses a file. A file that cannot be read is a ConfigError too, and so is one of
+/// another kind than `wanted`.
+Value load_toml(const std::filesystem::path& path, FileKind wanted);
 Value load_toml(const std::filesystem::path& path);
 
 /// A value as it stands after "key = ".

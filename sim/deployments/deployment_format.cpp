@@ -4,6 +4,7 @@
 
 #include "sim/base/file_text.hpp"
 #include "sim/base/nearest_name.hpp"
+#include "sim/base/toml.hpp"
 #include "sim/base/yaml.hpp"
 
 namespace foretoken {
@@ -64,6 +65,9 @@ LaunchedDeployment parse_deployment(const std::string& text, const std::string& 
     if (!std::filesystem::is_regular_file(file, unreachable)) return std::nullopt;
     return file_text(file, deployment_bytes_max);
   };
+  for (const Value& document : asked.documents) expect_kind(document, source, FileKind::deployment);
+  if (source.ends_with(".toml"))
+    expect_kind(parse_toml(text, source), source, FileKind::deployment);
   const DeploymentFormatRegistry formats = deployment_format_registry();
   for (const auto& entry : formats.entries()) {
     const std::unique_ptr<DeploymentFormat> format = entry.make();

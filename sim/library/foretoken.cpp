@@ -23,7 +23,8 @@ Scenario scenario_of(const Question& question, const Changes& changes) {
 
 Question load_question(const std::filesystem::path& file,
                        const std::vector<std::string>& overrides) {
-  return {load_toml(file), overrides, file.has_parent_path() ? file.parent_path() : "."};
+  return {load_toml(file, FileKind::scenario), overrides,
+          file.has_parent_path() ? file.parent_path() : "."};
 }
 
 Report run_row(const Question& question, const RunRequest& request, const Catalogs& catalogs) {

@@ -185,7 +185,7 @@ bool has_fleet_changes(const Scenario& scenario) {
 
 Scenario load_scenario(const std::filesystem::path& path, const Changes& changes,
                        bool skip_bad_lines) {
-  Value root = load_toml(path);
+  Value root = load_toml(path, FileKind::scenario);
   apply_changes(root, changes);
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   return read_scenario(root, {folder, skip_bad_lines});

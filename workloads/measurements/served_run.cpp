@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/base/error.hpp"
+#include "sim/base/file_kind.hpp"
 #include "workloads/measurements/csv_rows.hpp"
 #include "workloads/requests/client_result.hpp"
 #include "workloads/requests/text_lines.hpp"
@@ -269,6 +270,7 @@ Seconds ServedRun::duration() const {
 ServedRun load_served_run(const std::filesystem::path& folder_or_file) {
   ServedRun run;
   run.file = requests_file(folder_or_file);
+  expect_kind_of_file(run.file, FileKind::recording);
   std::vector<RecordedRequest> rows = read_rows(run);
   if (rows.empty()) throw ConfigError({run.file.string()}, "no request is recorded here");
   std::ranges::stable_sort(rows, {}, &RecordedRequest::arrival);

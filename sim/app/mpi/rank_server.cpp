@@ -30,7 +30,7 @@ RankReport report_of(const RunProgram& program, std::size_t slots) {
 }  // namespace
 
 std::string agreement(const RunProgram& program) {
-  const std::string scenario = to_toml(load_toml(program.scenario));
+  const std::string scenario = to_toml(load_toml(program.scenario, FileKind::scenario));
   return fmt::format("{} {:016x}", version_of(program.foretoken),
                      Fingerprint().add(std::string_view(scenario)).value());
 }
