@@ -93,13 +93,13 @@ void expect_error(const char* name, const testing::Matcher<std::string>& message
 
 TEST(ClusterName, AnUnknownGpuWithCounts) {
   expect_error("h20o-8", HasSubstr("chat.toml:4:1: cluster 'h20o-8': unknown GPU 'h20o'; did you "
-                                   "mean 'h20'? Known: a100-pcie, a100-sxm, a40"));
+                                   "mean 'h20'? Known: a10, a100-pcie, a100-sxm, a10g, a40"));
 }
 
 // "h100" is a GPU's name without its form factor, "h10" nobody's.
 TEST(ClusterName, NoNameAtAll) {
   expect_error("h10", HasSubstr("chat.toml:4:1: unknown cluster 'h10'; did you mean "
-                                "'h100-sxm-8'? Known: a100-pcie-8"));
+                                "'h100-sxm-8'? Known: a10-8, a100-pcie-8"));
   expect_error("h10", testing::EndsWith(
                           ", or any <gpu>-<GPUs per node>[x<nodes>], or a path to a TOML file"));
   expect_error("", HasSubstr("unknown cluster ''"));

@@ -159,9 +159,11 @@ TEST(GpuLoad, AnUnknownNameIsReportedWhereItStands) {
       },
       ThrowsMessage<ConfigError>(
           "chat.toml:7:1: unknown GPU 'h10o-sxm'; did you mean 'h100-sxm'? Known: "
-          "a100-pcie, a100-sxm, a40, b200-sxm, b300-sxm, gb200, gb300, h100-sxm, h20, h200-sxm, "
+          "a10, a100-pcie, a100-sxm, a10g, a40, b200-sxm, b300-sxm, gb200, gb300, h100-sxm, h20, "
+          "h200-sxm, "
           "h800, "
-          "l20, l4, l40, l40s, mi300x, mi325x, mi350x, mi355x, rtx-4090, rtx-6000-ada, rtx-a6000, "
+          "l20, l4, l40, l40s, mi300x, mi325x, mi350x, mi355x, rtx-4090, rtx-5090, rtx-6000-ada, "
+          "rtx-a6000, "
           "rtx-pro-6000-server"));
 }
 

@@ -9,11 +9,12 @@ namespace foretoken {
 namespace {
 
 TEST(GpuSpecs, NamesAreTheStableOnesSorted) {
-  EXPECT_THAT(gpu_names(),
-              testing::ElementsAre("a100-pcie", "a100-sxm", "a40", "b200-sxm", "b300-sxm", "gb200",
-                                   "gb300", "h100-sxm", "h20", "h200-sxm", "h800", "l20", "l4",
-                                   "l40", "l40s", "mi300x", "mi325x", "mi350x", "mi355x",
-                                   "rtx-4090", "rtx-6000-ada", "rtx-a6000", "rtx-pro-6000-server"));
+  EXPECT_THAT(
+      gpu_names(),
+      testing::ElementsAre("a10", "a100-pcie", "a100-sxm", "a10g", "a40", "b200-sxm", "b300-sxm",
+                           "gb200", "gb300", "h100-sxm", "h20", "h200-sxm", "h800", "l20", "l4",
+                           "l40", "l40s", "mi300x", "mi325x", "mi350x", "mi355x", "rtx-4090",
+                           "rtx-5090", "rtx-6000-ada", "rtx-a6000", "rtx-pro-6000-server"));
 }
 
 TEST(GpuSpecs, EachCarriesItsFileName) {
