@@ -159,11 +159,10 @@ struct Report {
     double mean = 0;
     std::int64_t preemptions = 0;
     double state_bytes = 0;  // of recurrent layers, a sequence on each GPU; 0 = there are none
-    /// Share of prompt tokens found in the cache, 0 to 1; nullopt = no prompts share anything, or
-    /// the engine does not look.
+    /// Share of prompt tokens found where the prompt was computed, 0 to 1; nullopt = no prompts
+    /// share anything, or the engine does not look.
     std::optional<double> prefix_hit_rate = std::nullopt;
-    /// Share of prompt tokens found in the host's memory, part of the above; nullopt = no such
-    /// tier.
+    /// Likewise in the host's memory, part of the above; nullopt = no such tier.
     std::optional<double> host_hit_rate = std::nullopt;
     std::optional<HostKv> host = std::nullopt;
     /// Likewise of disks and remote stores.
@@ -235,6 +234,7 @@ struct Report {
     double batch_mean = 0;
     std::int64_t kv_blocks = 0;  // of one replica
     double kv_peak = 0, kv_mean = 0;
+    /// As Report::Kv's, with prompts whose KV caches came from another replica.
     std::optional<double> prefix_hit_rate;
     std::optional<double> cost_per_hour;  // USD
     std::optional<Fleet> fleet;

@@ -199,12 +199,12 @@ void DeployedPools::check_empty() const {
 
 void DeployedPools::arm() { control_->arm(); }
 
-PrefixTotals DeployedPools::prefixes() const {
-  PrefixTotals totals;
+PrefixCounts DeployedPools::prefixes() const {
+  PrefixCounts counts;
   for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
-    if (specs_[pool].prefills()) totals += engines_[pool]->prefixes();
+    if (!specs_[pool].encodes()) counts += engines_[pool]->prefixes().computed;
   }
-  return totals;
+  return counts;
 }
 
 std::vector<ReplicaGauges> DeployedPools::gauges() const {
@@ -214,7 +214,7 @@ std::vector<ReplicaGauges> DeployedPools::gauges() const {
       const AttentionRanks& ranks = replica->ranks();
       const double used = static_cast<double>(ranks.blocks_used());
       all.push_back({ranks.running(), ranks.waiting(), used / static_cast<double>(ranks.blocks()),
-                     replica->prefix_totals(), specs_[pool].model});
+                     replica->prefix_totals().all(), specs_[pool].model});
     }
   }
   return all;

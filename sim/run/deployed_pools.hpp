@@ -36,8 +36,8 @@ class DeployedPools {
   [[nodiscard]] const DeployedEngine& engine(std::size_t pool) const { return *engines_[pool]; }
   /// Of every replica, pool by pool.
   [[nodiscard]] std::vector<ReplicaGauges> gauges() const;
-  /// Of all replicas that compute prompts.
-  [[nodiscard]] PrefixTotals prefixes() const;
+  /// Of prompts where they were computed, those that decode replicas computed included.
+  [[nodiscard]] PrefixCounts prefixes() const;
   [[nodiscard]] PriceTotals totals() const;
   /// Of encoded images or clips, between replicas.
   [[nodiscard]] Bytes media_sent(Medium medium) const;

@@ -26,9 +26,7 @@ LinkParties::LinkParties(const Scenario& scenario, const std::vector<PoolSpec>& 
     : scenario_(scenario), wiring_(scenario.cluster), parties_(wiring_.link_count()) {
   if (scenario.network != NetworkMode::automatic) return;
   std::vector<GpuId> prefill, decode, encode, served;
-  const HandoffSettings& handoff = scenario.deployment.handoff;
-  const bool decodes_local_prompts =
-      handoff.local_prefill_max > 0 || handoff.kv_load_failure == KvLoadFailure::recompute;
+  const bool decodes_local_prompts = scenario.deployment.handoff.decode_computes_prompts();
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
     for (const ReplicaPlacement& placement : *placements[pool]) {
       // Replicas that share GPUs are never up at once.

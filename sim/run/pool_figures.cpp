@@ -73,7 +73,7 @@ std::int64_t blocks_of(const DeployedPools& pools, std::size_t pool) {
   return pools.engine(pool).kv_blocks() * layout.data_parallel_attention;
 }
 
-double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens) {
+double hit_rate(const PrefixCounts& prefixes, std::int64_t tokens) {
   if (prefixes.tokens_asked == 0) return 0.0;
   return static_cast<double>(tokens) / static_cast<double>(prefixes.tokens_asked);
 }
@@ -227,8 +227,10 @@ void add_pools(const Scenario& scenario, const SimulatedRun& outcome, Report& re
     const auto blocks = static_cast<double>(pool.kv_blocks);
     pool.kv_peak = steps.kv_used_peak / blocks;
     pool.kv_mean = steps.kv_used_mean() / blocks;
-    if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching)
-      pool.prefix_hit_rate = hit_rate(engine.prefixes(), engine.prefixes().tokens_found);
+    if (scenario.workload->prefix_block_tokens() > 0 && spec.scenario.engine.prefix_caching) {
+      const PrefixCounts prefixes = engine.prefixes().all();
+      pool.prefix_hit_rate = hit_rate(prefixes, prefixes.tokens_found);
+    }
     const auto price = price_of_replica(spec.scenario);
     if (price) pool.cost_per_hour = *price * replicas_paid(outcome, i, report);
     pool.sides = sides_of(outcome.pools, i);

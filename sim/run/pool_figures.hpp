@@ -12,7 +12,7 @@ namespace foretoken {
 /// KV blocks of one replica.
 std::int64_t blocks_of(const DeployedPools& pools, std::size_t pool);
 /// Of the prompt tokens asked for.
-double hit_rate(const PrefixTotals& prefixes, std::int64_t tokens);
+double hit_rate(const PrefixCounts& prefixes, std::int64_t tokens);
 /// Share of the pool's GPU time with a step running.
 double busy_share(const SimulatedRun& outcome, std::size_t pool);
 /// What a GPU's capacity went to, largest purposes first; together they are the capacity.

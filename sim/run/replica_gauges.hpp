@@ -11,7 +11,7 @@ namespace foretoken {
 struct ReplicaGauges {
   std::int64_t running = 0, waiting = 0;  // requests
   double kv_used = 0;                     // share of its KV blocks
-  PrefixTotals prefixes;                  // since the run began
+  PrefixCounts prefixes;                  // since the run began
   int model = 0;                          // that it serves: Request::model
 };
 

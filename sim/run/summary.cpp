@@ -61,7 +61,10 @@ std::size_t first_decoding(const DeployedPools& pools) {
 
 bool caches_prefixes(const DeployedPools& pools) {
   return std::ranges::any_of(pools.specs(), [](const PoolSpec& pool) {
-    return pool.prefills() && pool.scenario.engine.prefix_caching;
+    const bool computes =
+        pool.prefills() ||
+        (pool.decodes() && pool.scenario.deployment.handoff.decode_computes_prompts());
+    return computes && pool.scenario.engine.prefix_caching;
   });
 }
 
@@ -74,7 +77,7 @@ void add_load(const Scenario& scenario, const SimulatedRun& outcome, Report& rep
   add_kv_tiers(outcome.pools, report);
   report.kv.block_tokens = outcome.pools.specs()[shown].scenario.engine.block_tokens;
   if (scenario.workload->prefix_block_tokens() > 0 && caches_prefixes(outcome.pools)) {
-    const PrefixTotals prefixes = outcome.pools.prefixes();
+    const PrefixCounts prefixes = outcome.pools.prefixes();
     report.kv.prefix_hit_rate = hit_rate(prefixes, prefixes.tokens_found);
     if (report.kv.host) report.kv.host_hit_rate = hit_rate(prefixes, prefixes.tokens_found_host);
     if (report.kv.store) report.kv.store_hit_rate = hit_rate(prefixes, prefixes.tokens_found_store);

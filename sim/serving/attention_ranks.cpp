@@ -111,7 +111,7 @@ std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
   // The first token comes with the cache, and drafts follow it at once.
   const std::int64_t tokens = std::max(freest->scheduler->tokens_to_join(sequence),
                                        sequence.prompt_tokens + 1 + sequence.draft_room);
-  if (!cache.start(sequence, match, match.tokens, tokens)) return std::nullopt;
+  if (!cache.reserve(sequence, match, tokens)) return std::nullopt;
   sequence.attention_rank = static_cast<std::size_t>(freest - ranks_.begin());
   freest->arriving.push_back(&sequence);
   count(sequence);

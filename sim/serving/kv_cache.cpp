@@ -5,11 +5,34 @@
 
 namespace foretoken {
 
-PrefixTotals& PrefixTotals::operator+=(const PrefixTotals& other) {
+namespace {
+
+/// What a sequence that starts with `match` adds.
+PrefixCounts counts_of(const Sequence& sequence, const PrefixMatch& match) {
+  if (sequence.record.preemptions > 0) return {};
+  const std::int64_t came = std::min(sequence.prefetched_tokens, match.host_tokens);
+  return {sequence.prompt_tokens, match.tokens, match.host_tokens - came,
+          match.store_tokens + came};
+}
+
+}  // namespace
+
+PrefixCounts& PrefixCounts::operator+=(const PrefixCounts& other) {
   tokens_asked += other.tokens_asked;
   tokens_found += other.tokens_found;
   tokens_found_host += other.tokens_found_host;
   tokens_found_store += other.tokens_found_store;
+  return *this;
+}
+
+PrefixCounts PrefixTotals::all() const {
+  PrefixCounts sum = computed;
+  return sum += received;
+}
+
+PrefixTotals& PrefixTotals::operator+=(const PrefixTotals& other) {
+  computed += other.computed;
+  received += other.received;
   return *this;
 }
 
@@ -125,6 +148,19 @@ void KvCache::take_chunks(Sequence& sequence, std::size_t chunks) {
 
 bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens,
                     std::int64_t reserved_tokens) {
+  const bool holds = hold(sequence, match, tokens, reserved_tokens);
+  if (holds) prefix_totals_.computed += counts_of(sequence, match);
+  return holds;
+}
+
+bool KvCache::reserve(Sequence& sequence, const PrefixMatch& match, std::int64_t reserved_tokens) {
+  const bool holds = hold(sequence, match, match.tokens, reserved_tokens);
+  if (holds) prefix_totals_.received += counts_of(sequence, match);
+  return holds;
+}
+
+bool KvCache::hold(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens,
+                   std::int64_t reserved_tokens) {
   FORETOKEN_CHECK(reserved_tokens >= tokens, "{} tokens reserved for {}", reserved_tokens, tokens);
   FORETOKEN_CHECK(sequence.blocks == 0 && sequence.chunks.empty(),
                   "a sequence that holds {} KV blocks starts again", sequence.blocks);
@@ -142,11 +178,6 @@ bool KvCache::start(Sequence& sequence, const PrefixMatch& match, std::int64_t t
   sequence.next_chunk_at =
       has_more ? static_cast<std::int64_t>(match.chunks + 1) * sequence.prefix_chunk_tokens
                : Sequence::no_chunk;
-  if (sequence.record.preemptions == 0) {
-    const std::int64_t came = std::min(sequence.prefetched_tokens, match.host_tokens);
-    prefix_totals_ +=
-        {sequence.prompt_tokens, match.tokens, match.host_tokens - came, match.store_tokens + came};
-  }
   if (sequence.swapped_blocks > 0) {
     count_copies({.from_host = match.host_blocks});
     host_.give_back(std::exchange(sequence.swapped_blocks, 0));

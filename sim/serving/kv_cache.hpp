@@ -33,8 +33,16 @@ struct PrefixMatch {
 
 /// Prompt tokens of sequences that started (again after a preemption not counted), and those of
 /// them that were found, all together, in the host's memory and in a store.
-struct PrefixTotals {
+struct PrefixCounts {
   std::int64_t tokens_asked = 0, tokens_found = 0, tokens_found_host = 0, tokens_found_store = 0;
+  PrefixCounts& operator+=(const PrefixCounts& other);
+};
+
+/// Of prompts computed here, and of those whose KV caches come from another replica, which has
+/// computed them.
+struct PrefixTotals {
+  PrefixCounts computed, received;
+  [[nodiscard]] PrefixCounts all() const;
   PrefixTotals& operator+=(const PrefixTotals& other);
 };
 
@@ -84,6 +92,9 @@ class KvCache {
   bool start(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens) {
     return start(sequence, match, tokens, tokens);
   }
+  /// The same for a sequence whose KV cache another replica computes: it holds `match`, and blocks
+  /// for `reserved_tokens` tokens.
+  bool reserve(Sequence& sequence, const PrefixMatch& match, std::int64_t reserved_tokens);
 
   /// Lets `sequence` hold `tokens` tokens, which are being computed: whole prefix chunks among them
   /// can be found from now on. Returns false and changes nothing if blocks are short.
@@ -139,6 +150,9 @@ class KvCache {
   [[nodiscard]] KvCopies take_copies() { return std::exchange(copies_, {}); }
 
  private:
+  /// What start() and reserve() share.
+  bool hold(Sequence& sequence, const PrefixMatch& match, std::int64_t tokens,
+            std::int64_t reserved_tokens);
   /// Until `wanted` blocks are free. Returns false and changes nothing if that many cannot be had.
   bool evict(std::int64_t wanted);
   /// The host has no room for it, or keeps it no longer.

@@ -16,7 +16,7 @@ struct ReplicaScrape {
   double kv_share = 0;
   std::int64_t queued = 0;
   Fleet::Served served;
-  PrefixTotals prefixes;
+  PrefixCounts prefixes;
 };
 
 class ReplicaScrapes {

@@ -60,7 +60,7 @@ void VariantController::scrape() {
                        static_cast<double>(ranks.blocks_used()) /
                            static_cast<double>(std::max<std::int64_t>(1, ranks.blocks())),
                        ranks.waiting() + fleet_.replica(i).waiting_for_blocks(), fleet_.served(i),
-                       ranks.prefix_totals()});
+                       ranks.prefix_totals().all()});
     }
   }
   if (!settings_.retention) return;

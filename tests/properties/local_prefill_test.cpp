@@ -90,5 +90,56 @@ TEST(LocalPrefill, OfAllPromptsIsWhatOneEngineDoes) {
   EXPECT_NE(*apart, *handed);
 }
 
+/// The conversations of sessions_test.cpp: turns of 164, 314 and 464 tokens, blocks of 16, 64
+/// tokens of a system prompt, the first turns computed where they are decoded. The prefill replica
+/// computes 314 tokens and keeps 304, of which the third turn finds all, the second session's turns
+/// the system prompt's 64 and 304. The decode replica computes the second session's first turn
+/// behind the system prompt; of all other prompts it has 208 and 352, which need not come.
+TEST(LocalPrefill, PrefixesAreCountedWhereThePromptIsComputed) {
+  const Report report = run_scenario(scenario_from(R"([model]
+name = "llama-3.1-8b"
+[cluster]
+name = "h200-sxm-1x2"
+[deployment]
+local_prefill_max = 200
+[pool.prefill]
+role = "prefill"
+[pool.decode]
+role = "decode"
+[predictor]
+name = "roofline"
+[workload]
+arrivals = "closed_loop"
+users = 1
+requests = 6
+prompt_tokens = 100
+output_tokens = 50
+[workload.sessions]
+turns = 3
+think_time = "1 s"
+[workload.system_prompts]
+tokens = 64
+)"),
+                                     Catalogs());
+  ASSERT_EQ(report.kv_transfers->local, 2);
+  const double asked = 2 * (164 + 314 + 464);
+  EXPECT_DOUBLE_EQ(*report.kv.prefix_hit_rate, (304 + 64 + 64 + 304) / asked);
+  EXPECT_DOUBLE_EQ(*report.pools[0].prefix_hit_rate, (304 + 64 + 304) / (asked - 2 * 164));
+  EXPECT_DOUBLE_EQ(*report.pools[1].prefix_hit_rate, (64 + 2 * (208 + 352)) / asked);
+}
+
+/// No prefill replica looks, the decode replica does.
+TEST(LocalPrefill, DecodeReplicasAloneMayHaveACache) {
+  const auto rate = in_child([]() -> double {
+    const Report report =
+        run_apart({"deployment.local_prefill_max=900", "pool.prefill.engine.prefix_caching=false",
+                   "workload.prompt_tokens=50", "workload.system_prompts.tokens=64"});
+    FORETOKEN_CHECK(report.kv_transfers->local > 0, "none is local");
+    return report.kv.prefix_hit_rate.value_or(-1);
+  });
+  ASSERT_TRUE(rate.has_value());
+  EXPECT_GT(*rate, 0.3);
+}
+
 }  // namespace
 }  // namespace foretoken::local_prefill_test

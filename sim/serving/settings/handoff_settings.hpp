@@ -53,6 +53,11 @@ struct HandoffSettings {
   HandoffRetry retry = HandoffRetry::whole;
   KvLoadFailure kv_load_failure = KvLoadFailure::fail;
   std::int64_t local_prefill_max = 0;  // tokens of prompts that are computed where they are decoded
+
+  /// Whether a decode replica may come to compute a prompt.
+  [[nodiscard]] bool decode_computes_prompts() const {
+    return local_prefill_max > 0 || kv_load_failure == KvLoadFailure::recompute;
+  }
 };
 
 const Keys<HandoffSettings>& handoff_keys();

@@ -184,8 +184,8 @@ TEST_F(FleetTest, AFailureLosesWhatTheCachesHeld) {
   at(5, [&] { fleet->repair(0); });
   run();
   // 48 of the 50 tokens are whole chunks; the second and the fourth request find them.
-  EXPECT_EQ(replicas[0]->prefix_totals().tokens_asked, 200);
-  EXPECT_EQ(replicas[0]->prefix_totals().tokens_found, 96);
+  EXPECT_EQ(replicas[0]->prefix_totals().computed.tokens_asked, 200);
+  EXPECT_EQ(replicas[0]->prefix_totals().computed.tokens_found, 96);
 }
 
 }  // namespace

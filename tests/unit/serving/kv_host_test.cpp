@@ -55,9 +55,9 @@ TEST(HostTier, EvictedPrefixesAreFoundOnTheHost) {
   EXPECT_EQ(again.blocks, 5);
   cache.release(again);
   EXPECT_EQ(cache.used(), 0);
-  EXPECT_EQ(cache.prefix_totals().tokens_asked, 70 + 128 + 70);
-  EXPECT_EQ(cache.prefix_totals().tokens_found, 64);
-  EXPECT_EQ(cache.prefix_totals().tokens_found_host, 64);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_asked, 70 + 128 + 70);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_found, 64);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_found_host, 64);
 }
 
 TEST(HostTier, WhatIsOnTheGpuIsNotCopied) {
@@ -120,7 +120,7 @@ TEST(Swap, ASequenceComesBackWithAllItHad) {
   EXPECT_EQ(sequence.blocks, 5);
   EXPECT_EQ(cache.host().used(), 0);
   EXPECT_EQ(cache.host_totals().swapped, 1);
-  EXPECT_EQ(cache.prefix_totals().tokens_asked, 70) << "a preempted one asks once";
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_asked, 70) << "a preempted one asks once";
 }
 
 TEST(Swap, WhatFindsNoRoomIsComputedAgain) {

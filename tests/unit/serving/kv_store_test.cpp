@@ -58,9 +58,9 @@ TEST(KvStore, TakesWhatLeavesTheHostAndGivesItBack) {
   copies = cache.take_copies();
   EXPECT_EQ(copies.from_host, 2);
   EXPECT_EQ(copies.from_store, 2);
-  EXPECT_EQ(cache.prefix_totals().tokens_found, 64);
-  EXPECT_EQ(cache.prefix_totals().tokens_found_host, 32);
-  EXPECT_EQ(cache.prefix_totals().tokens_found_store, 32);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_found, 64);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_found_host, 32);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_found_store, 32);
   cache.release(again);
 }
 
@@ -165,8 +165,8 @@ TEST(KvStore, WhatIsPrefetchedIsFoundOnTheHost) {
   EXPECT_EQ(match.host_tokens, 64);
   ASSERT_TRUE(reader.start(sequence, match, sequence.prompt_tokens));
   // They are the store's hits, and are copied from the host.
-  EXPECT_EQ(reader.prefix_totals().tokens_found_store, 64);
-  EXPECT_EQ(reader.prefix_totals().tokens_found_host, 0);
+  EXPECT_EQ(reader.prefix_totals().computed.tokens_found_store, 64);
+  EXPECT_EQ(reader.prefix_totals().computed.tokens_found_host, 0);
   const KvCopies copies = reader.take_copies();
   EXPECT_EQ(copies.from_host, 4);
   EXPECT_EQ(copies.from_store, 0);

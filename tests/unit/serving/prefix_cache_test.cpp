@@ -44,8 +44,8 @@ TEST(PrefixSharing, FindsWholeChunksOfAnEqualBeginning) {
   cache.release(second);
   EXPECT_EQ(cache.used(), 0);
   EXPECT_EQ(cache.free(), 20);
-  EXPECT_EQ(cache.prefix_totals().tokens_asked, 190);
-  EXPECT_EQ(cache.prefix_totals().tokens_found, 64);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_asked, 190);
+  EXPECT_EQ(cache.prefix_totals().computed.tokens_found, 64);
 }
 
 TEST(PrefixSharing, LeavesAtLeastOneTokenToCompute) {
