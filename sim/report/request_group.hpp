@@ -19,7 +19,7 @@ struct RequestGroup {
   std::int64_t arrived = 0, completed = 0, rejected = 0;
   LatencyRow ttft_ms, tpot_ms, e2e_ms;
   double attainment = 1;           // share of arrived requests that met their targets, 0 to 1
-  double output_tokens_per_s = 0;  // of the steady state
+  double output_tokens_per_s = 0;  // its part of Report::throughput
 };
 
 }  // namespace foretoken

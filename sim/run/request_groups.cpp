@@ -51,7 +51,7 @@ std::vector<RequestGroup> request_groups(const Timeline& timeline, const SloTarg
     const auto group = groups.find(record.*member);
     if (group == groups.end()) continue;
     group->second.output_tokens +=
-        output_tokens_between(record, Seconds(steady.from_s), Seconds(steady.to_s));
+        steady_output_tokens(record, timeline.is_counted(record), steady);
   }
   for (auto& [value, samples] : groups) {
     if (names.empty()) {

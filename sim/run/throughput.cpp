@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace foretoken {
 namespace {
@@ -52,11 +53,22 @@ double tokens_in(const RequestRecord& record, const Window& window) {
   return first + others * (std::max(Seconds(0.0), shared) / span);
 }
 
-/// What happened in the window, whoever it happened to.
-Sums in_window(const std::vector<RequestRecord>& requests, const Window& window,
-               const SloTargets& limits) {
+/// Whether all that a request comes to counts; nullopt: what of it happens in the window.
+std::optional<bool> counts_whole(const RequestRecord& record, bool is_counted,
+                                 const Window& window) {
+  if (window.basis == SteadyBasis::service) return std::nullopt;
+  return window.basis == SteadyBasis::arrivals ? record.arrival > window.from : is_counted;
+}
+
+/// What the rates of a window are of.
+Sums sums_of(const std::vector<RequestRecord>& requests, const Timeline& timeline,
+             const Window& window, const SloTargets& limits) {
   Sums sums;
   for (const RequestRecord& record : requests) {
+    if (const auto whole = counts_whole(record, timeline.is_counted(record), window)) {
+      if (*whole) sums.add(record, limits);
+      continue;
+    }
     sums.output_tokens += tokens_in(record, window);
     if (window.holds(record.first_token)) {
       sums.input_tokens += static_cast<double>(record.prompt_tokens);
@@ -120,6 +132,14 @@ double output_tokens_between(const RequestRecord& record, Seconds from, Seconds 
   return tokens_in(record, {SteadyBasis::service, from, to});
 }
 
+double steady_output_tokens(const RequestRecord& record, bool is_counted,
+                            const Report::Steady& steady) {
+  const Window window{steady.basis, Seconds(steady.from_s), Seconds(steady.to_s)};
+  const std::optional<bool> whole = counts_whole(record, is_counted, window);
+  if (!whole) return tokens_in(record, window);
+  return *whole ? static_cast<double>(record.output_tokens) : 0.0;
+}
+
 bool is_closed_loop(const Scenario& scenario) {
   const Value workload = scenario.workload->resolved();
   const Value* arrivals = workload.find("arrivals");
@@ -132,19 +152,14 @@ void add_throughput(bool is_closed, const Timeline& timeline,
                     Report& report) {
   if (report.requests.arrived == 0) return;
   Dates dates;
-  Sums all, later;
+  Sums all;
   for (const RequestRecord& record : requests) {
     if (!timeline.is_counted(record)) continue;
     dates.add(record);
     all.add(record, limits);
   }
-  for (const RequestRecord& record : requests) {
-    if (record.arrival > dates.first_arrival) later.add(record, limits);
-  }
   Window window = choose_window(dates, is_closed);
-  Sums sums = all;
-  if (window.basis == SteadyBasis::arrivals) sums = later;
-  if (window.basis == SteadyBasis::service) sums = in_window(requests, window, limits);
+  Sums sums = sums_of(requests, timeline, window, limits);
   report.whole_run = rates_over(all, report.duration_s);
   report.throughput = rates_over(sums, window.seconds());
   std::int64_t ended = 0;

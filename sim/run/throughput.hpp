@@ -18,6 +18,10 @@ bool is_closed_loop(const Scenario& scenario);
 /// evenly from there.
 double output_tokens_between(const RequestRecord& record, Seconds from, Seconds to);
 
+/// Output tokens of a request that report.throughput counts; `is_counted` as Timeline says.
+double steady_output_tokens(const RequestRecord& record, bool is_counted,
+                            const Report::Steady& steady);
+
 /// Fills throughput, whole_run, steady, drain and the goodput of a report that has its counts and
 /// duration. `requests` are those of `timeline`, or the same with other dates.
 void add_throughput(bool is_closed, const Timeline& timeline,

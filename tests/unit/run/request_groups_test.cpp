@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/run/throughput.hpp"
+
 namespace foretoken::request_groups_test {
 namespace {
 
@@ -30,8 +32,9 @@ TEST(RequestGroups, SortByUrgencyAndLeaveOutTheWarmUp) {
   rejected.status = RequestStatus::rejected;
   timeline.record_request(rejected);
 
-  const std::vector<RequestGroup> classes = request_groups(
-      timeline, {.ttft = Seconds(3.0)}, {.from_s = 1.0, .to_s = 4.5}, &RequestRecord::priority);
+  const Report::Steady window{.basis = SteadyBasis::service, .from_s = 1.0, .to_s = 4.5};
+  const std::vector<RequestGroup> classes =
+      request_groups(timeline, {.ttft = Seconds(3.0)}, window, &RequestRecord::priority);
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0].priority, 0);
   EXPECT_EQ(classes[0].arrived, 1);
@@ -49,6 +52,36 @@ TEST(RequestGroups, SortByUrgencyAndLeaveOutTheWarmUp) {
   // From 1 s to 4.5 s: all 11 of the second; of the first its first token and half of the others.
   EXPECT_NEAR(classes[0].output_tokens_per_s, 11 / 3.5, 1e-9);
   EXPECT_NEAR(classes[1].output_tokens_per_s, 6 / 3.5, 1e-9);
+}
+
+/// Whatever the rates are of: an open loop's count whole answers of requests that came in the
+/// window, half of which are given behind its end.
+TEST(RequestGroups, RatesAddUpToTheRunsOwn) {
+  Timeline timeline(Seconds(0.5));
+  for (int i = 0; i < 40; ++i) {
+    timeline.record_request(record(i % 3, 0.4 + i, 1.0 + i, 13.0 + 2 * i));
+  }
+  for (const SteadyBasis basis : {SteadyBasis::arrivals, SteadyBasis::service, SteadyBasis::run}) {
+    const bool is_closed = basis == SteadyBasis::service;
+    std::vector<RequestRecord> requests = timeline.requests();
+    Timeline timed(Seconds(0.5));
+    for (RequestRecord& each : requests) {
+      each.scheduled = each.first_token;
+      each.ended = each.finished;
+      if (basis == SteadyBasis::run) each.arrival = Seconds(0.6);
+      timed.record_request(each);
+    }
+    Report report;
+    report.requests.arrived = basis == SteadyBasis::run ? 40 : 39;
+    report.duration_s = 91.0 - (basis == SteadyBasis::run ? 0.6 : 1.4);
+    add_throughput(is_closed, timed, requests, {}, report);
+    ASSERT_EQ(report.steady.basis, basis);
+    double sum = 0;
+    for (const RequestGroup& group :
+         request_groups(timed, {}, report.steady, &RequestRecord::priority))
+      sum += group.output_tokens_per_s;
+    EXPECT_NEAR(sum, report.throughput.output_tokens_per_s, 1e-9) << static_cast<int>(basis);
+  }
 }
 
 TEST(RequestGroups, OneClassIsNone) {
