@@ -14,6 +14,12 @@
 namespace foretoken {
 namespace {
 
+int count(const Value& table, std::string_view key, int otherwise) {
+  const Value* value = table.find(key);
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
+  return number == nullptr ? otherwise : static_cast<int>(*number);
+}
+
 class MetaReader {
  public:
   explicit MetaReader(const std::filesystem::path& path)
@@ -36,6 +42,8 @@ class MetaReader {
       }
     }
     if (text({"precision"}, "") == "fp8") server.set("quantization", "fp8");
+    if (const Value* hardware = find({"hardware"}); hardware != nullptr && hardware->is_object())
+      known.devices = count(*hardware, "device_count", 0);
     known.settled = settled(server.find("enforce_eager"));
     return known;
   }
@@ -83,21 +91,33 @@ class MetaReader {
   Value root_;
 };
 
-int count(const Value& table, std::string_view key) {
-  const Value* value = table.find(key);
-  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
-  return number == nullptr ? 1 : static_cast<int>(*number);
+int gpus_of(const Value& deployment) {
+  return count(deployment, "tensor_parallel", 1) * count(deployment, "pipeline_parallel", 1) *
+         count(deployment, "data_parallel_attention", 1) * count(deployment, "replicas", 1);
 }
 
-int gpus_of(const Value& deployment) {
-  return count(deployment, "tensor_parallel") * count(deployment, "pipeline_parallel") *
-         count(deployment, "data_parallel_attention") * count(deployment, "replicas");
+constexpr int gpus_of_node = 8;
+
+/// Larger nodes than the recorded one, or several of them, would be another machine.
+void check_devices(const KnownServer& server, const Value& deployment, const std::string& gpu) {
+  const int gpus = gpus_of(deployment);
+  const int devices = server.devices;
+  if (devices <= 0 || devices >= gpus_of_node || gpus <= devices) return;
+  throw ConfigError(
+      server.launched.position,
+      fmt::format(
+          "the flags in \"engine_kwargs\" use {} GPUs, but \"hardware.device_count\" is {}: "
+          "correct one of them, or name the cluster with --cluster ({}-{}x{}, if it was "
+          "{} such nodes)",
+          gpus, devices, gpu, devices, (gpus + devices - 1) / devices,
+          (gpus + devices - 1) / devices));
 }
 
 /// As many GPUs as the server uses, on whole nodes where one does not hold them.
-std::string cluster_of(const LaunchedServer& server, const Value& deployment) {
-  constexpr int gpus_of_node = 8;
+std::string cluster_of(const KnownServer& known, const Value& deployment) {
+  const LaunchedServer& server = known.launched;
   const std::string gpu = gpu_called(server.gpu, server.position);
+  check_devices(known, deployment, gpu);
   const int gpus = gpus_of(deployment);
   return gpus <= gpus_of_node ? fmt::format("{}-{}", gpu, gpus)
                               : cluster_called(gpu, gpus, server.position);
@@ -187,7 +207,7 @@ RecordedServer recorded_server(KnownServer server, const RecordedChoices& choice
   note_other_model(server.launched, choices, recorded.notes);
   if (!names_cluster) {
     Value cluster;
-    cluster.set("name", cluster_of(server.launched, *recorded.scenario.find("deployment")));
+    cluster.set("name", cluster_of(server, *recorded.scenario.find("deployment")));
     recorded.scenario.set("cluster", std::move(cluster));
   }
   if (!server.settled.is_object()) return recorded;

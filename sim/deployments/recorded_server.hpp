@@ -5,7 +5,7 @@
 //   model           Hugging Face id, name of a built-in model, or path of a config.json
 //   engine          "vllm" (the default), "sglang" or "tensorrt-llm"; engine_version
 //   engine_kwargs   flags by the engine's own names
-//   hardware        device_name as the driver has it
+//   hardware        device_name as the driver has it, device_count: those of a node
 //   kv_cache        num_gpu_blocks, block_size, gpu_memory_utilization, enable_prefix_caching
 //   resolved_config vLLM's own: scheduler_config and compilation_config are looked at
 // All but model and hardware may be absent, and these too where the caller names them.
@@ -34,6 +34,7 @@ struct RecordedChoices {
 struct KnownServer {
   LaunchedServer launched;
   Value settled;
+  int devices = 0;  // that the driver showed to it, on one node; 0 = not said
 };
 
 /// Throws ConfigError, as all of these.

@@ -68,6 +68,33 @@ TEST(RecordedServer, DataParallelExpertsShareAttentionRanks) {
               HasSubstr("replicas = 2"));
 }
 
+TEST(RecordedServer, MoreGpusThanTheNodeHadAreRefused) {
+  const auto meta = [](const std::string& flags, int devices) {
+    return fmt::format(R"({{"model": "Qwen/Qwen3-32B", "engine_kwargs": {{{}}}, "hardware":
+        {{"device_name": "NVIDIA H200", "device_count": {}}}}})",
+                       flags, devices);
+  };
+  const std::string two = R"("tensor_parallel_size": 2)";
+  try {
+    (void)of_meta(meta(two, 1));
+    FAIL() << "served";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("meta.json: the flags in \"engine_kwargs\" use 2 GPUs, but "
+                                        "\"hardware.device_count\" is 1: correct one of them, or "
+                                        "name the cluster with --cluster (h200-sxm-1x2, if it was "
+                                        "2 such nodes)"));
+  }
+  EXPECT_THROW((void)of_meta(meta(R"("data_parallel_size": 3)", 2)), ConfigError);
+  // Unless somebody says which nodes; others on the node stand idle; whole nodes of eight are
+  // usual.
+  EXPECT_EQ(table(of_meta(meta(two, 1), {"", "h200-sxm-1x2", ""}), "cluster"),
+            "name = \"h200-sxm-1x2\"\n");
+  EXPECT_EQ(table(of_meta(meta(two, 4)), "cluster"), "name = \"h200-sxm-2\"\n");
+  EXPECT_EQ(table(of_meta(meta(R"("tensor_parallel_size": 8, "pipeline_parallel_size": 2)", 8)),
+                  "cluster"),
+            "name = \"h200-sxm-8x2\"\n");
+}
+
 TEST(RecordedServer, TheGpuMayBeNamedElsewhere) {
   const std::string meta = R"({"model": "Qwen/Qwen3-32B", "engine_kwargs": {}})";
   EXPECT_EQ(table(of_meta(meta, {"", "h100-sxm-8", ""}), "cluster"), "name = \"h100-sxm-8\"\n");
