@@ -130,6 +130,8 @@ void DeployedEngine::check_traffic_fits() const {
                   shortest, shortest - pool,
                   scenario_.engine.kv_blocks > 0
                       ? "Raise kv_blocks, or set it to 0 to have it computed"
+                  : scenario_.engine.kv_blocks_max() == kv_blocks_
+                      ? "Raise kv_tokens_max, or leave it out for all that fit"
                       : "Raise memory_utilization, tensor_parallel or pipeline_parallel, or use a "
                         "smaller kv_dtype"));
 }

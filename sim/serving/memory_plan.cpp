@@ -242,6 +242,7 @@ MemoryPlan plan_memory(const Transformer& model, const ParallelLayout& layout,
     plan.beside = beside_of(sequence, plan);
     plan.kv_budget = kv_budget(plan, limits);
     plan.kv_blocks = blocks_in(plan.kv_budget, plan.kv_block);
+    if (const auto most = limits.kv_blocks_max()) plan.kv_blocks = std::min(plan.kv_blocks, *most);
     block_all_ranks += layout.tensor * plan.kv_block;
     if (stage == 0 || plan.kv_blocks < fullest.kv_blocks) fullest = plan;
   }

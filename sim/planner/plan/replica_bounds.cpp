@@ -60,6 +60,8 @@ void ReplicaBounds::prepare() {
     return;
   }
   cache_tokens_ = std::max(1.0, room / kv_max);
+  if (const auto most = engine.kv_blocks_max())
+    cache_tokens_ = std::min(cache_tokens_, static_cast<double>(*most * engine.block_tokens));
   if (engine.kv_blocks > 0)
     cache_tokens_ = static_cast<double>(engine.kv_blocks) * engine.block_tokens;
   stages_ = price_(scenario_);

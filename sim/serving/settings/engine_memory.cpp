@@ -47,6 +47,15 @@ const Keys<EngineMemory>& engine_memory_keys() {
        {.range = at_least(0, "must be at least 1 (or 0: from memory)"), .unit = "blocks"},
        "KV blocks of a replica, where an engine's log says how many it had. 0: computed from "
        "memory."},
+      {"kv_tokens_max",
+       &S::kv_tokens_max,
+       {.range = at_least(0, "must be at least 1 (or 0: whatever fits)"),
+        .unit = "tokens",
+        .quiet = true},
+       "Most tokens that the KV cache of a replica (of each attention rank) holds, where memory "
+       "has "
+       "room for more (SGLang's max_total_tokens, TensorRT-LLM's max_tokens). 0: no limit. Not "
+       "looked at if kv_blocks is given."},
       {"prefix_caching",
        &S::prefix_caching,
        {},

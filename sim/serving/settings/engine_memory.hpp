@@ -2,6 +2,8 @@
 // takes, its KV blocks, and what becomes of a sequence whose blocks are needed for others.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "sim/serving/settings/kv_store_settings.hpp"
@@ -45,11 +47,18 @@ struct EngineMemory {
   double memory_utilization = 0.9;  // a share of GPU memory; of what, memory_rule says
   bool graphs_in_share = false;     // of_total: the share pays for CUDA graphs too
   std::int64_t kv_blocks = 0;       // 0 = computed from memory; else given (a recorded value)
+  std::int64_t kv_tokens_max = 0;   // of an attention rank's KV cache; 0 = whatever fits
   bool prefix_caching = true;       // prompts share the KV blocks of equal beginnings
   Bytes host_kv;  // host memory for KV blocks of one replica, all its GPUs; 0 = none
   std::optional<KvStoreSettings> kv_store;  // [engine.kv_store]
   HostCopies host_copies = HostCopies::layer_wise;
   Preemption preemption = Preemption::recompute;
+
+  /// What kv_tokens_max is in whole blocks, one at least; nullopt: no limit.
+  [[nodiscard]] std::optional<std::int64_t> kv_blocks_max() const {
+    if (kv_tokens_max == 0) return std::nullopt;
+    return std::max<std::int64_t>(1, kv_tokens_max / block_tokens);
+  }
 };
 
 /// `host_kv = "auto"` is left for the scenario to work out, which knows the node.

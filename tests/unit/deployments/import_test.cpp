@@ -42,6 +42,13 @@ TEST(Import, AContextThatVllmChoosesIsTheModels) {
   }
 }
 
+TEST(Import, CapsOfTheKvCache) {
+  const LaunchedScenario sglang = imported(
+      "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --max-total-tokens 65536");
+  EXPECT_EQ(fate_of(sglang, "--max-total-tokens"), FlagFate::set);
+  EXPECT_EQ(table(sglang, "engine"), R"({"preset":"sglang","kv_tokens_max":65536})");
+}
+
 TEST(Import, SizesAsPeopleWriteThem) {
   EXPECT_THAT(table(imported("vllm serve Qwen/Qwen3-8B --max-model-len 32k"), "engine"),
               HasSubstr("32000"));

@@ -14,15 +14,16 @@ namespace {
 using import_test::fate_of;
 using import_test::imported;
 
-TEST(OptionsFile, LimitsOfTheCacheAreLeftOutWithTheirRemedy) {
+TEST(OptionsFile, LimitsOfTheCacheAreTakenOrLeftOutWithTheirRemedy) {
   const auto yaml = own_folder() / "llm.yaml";
   std::ofstream(yaml) << "kv_cache_config:\n  max_tokens: 20000\n  host_cache_size: 1000\n";
   const LaunchedScenario found =
       imported("trtllm-serve Qwen/Qwen3-8B --extra_llm_api_options " + yaml.string());
-  EXPECT_EQ(fate_of(found, "--kv_cache_config.max_tokens"), FlagFate::not_modelled);
+  EXPECT_EQ(fate_of(found, "--max_tokens"), FlagFate::set);
   EXPECT_EQ(fate_of(found, "--kv_cache_config.host_cache_size"), FlagFate::not_modelled);
-  for (const FlagOutcome& outcome : found.flags)
-    EXPECT_THAT(outcome.meaning, testing::HasSubstr("set [engine] ")) << outcome.flag;
+  ASSERT_EQ(found.flags.size(), 2U);
+  EXPECT_EQ(found.flags[0].meaning, "[engine] kv_tokens_max = 20000");
+  EXPECT_THAT(found.flags[1].meaning, testing::HasSubstr("set [engine] "));
 }
 
 /// What is said of names that the user gave beside the launch.

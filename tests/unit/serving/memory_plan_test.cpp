@@ -57,6 +57,21 @@ TEST(MemoryPlan, LeavesTheRestOfTheShareToBlocks) {
   EXPECT_NO_THROW(check_memory(plan, tiny_model(), {}, gpu, limits, {}, {}));
 }
 
+// 100 tokens are 6 whole blocks of 16, of the 10 that fit; what the others would take is unused.
+TEST(MemoryPlan, TokensMayBeCapped) {
+  const GpuSpec gpu = gpu_with(Bytes(10.0 * (runtime + weights + activations + 5'344.0)));
+  const auto plan = [&](std::int64_t kv_tokens_max) {
+    return plan_memory(tiny_model(), {}, {}, gpu,
+                       {{.batch_tokens_max = 4, .sequences_max = 2},
+                        {.memory_utilization = 0.1, .kv_tokens_max = kv_tokens_max}});
+  };
+  EXPECT_EQ(plan(100).kv_blocks, 6);
+  EXPECT_DOUBLE_EQ((plan(100).unused - plan(0).unused).value(), 4 * 512.0);
+  EXPECT_EQ(plan(160).kv_blocks, 10);
+  EXPECT_EQ(plan(1'000).kv_blocks, 10);
+  EXPECT_EQ(plan(3).kv_blocks, 1);
+}
+
 // Slots are taken from the KV cache, full or not. Of rank 1 an adapter has, in 2 B each: 3 x 8 down
 // and 24 up for QKV, 8 and 8 for the output, 2 x 8 and 32 for gate and up, 16 and 8 for down.
 TEST(MemoryPlan, AdaptersHaveSlots) {
