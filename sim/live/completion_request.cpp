@@ -12,6 +12,7 @@ namespace foretoken {
 namespace {
 
 constexpr std::int64_t tokens_asked_max = 100'000'000;
+constexpr std::int64_t choices_max = 128;  // OpenAI's own limit
 constexpr std::size_t stop_strings_max = 16, stop_bytes_max = 1024;
 
 std::optional<std::int64_t> whole_number(const Value& body, std::string_view key,
@@ -203,10 +204,11 @@ CompletionRequest read_completion(std::string_view body, bool is_chat, const Pro
     if (!options->is_object()) throw bad_request("stream_options: must be an object");
     request.wants_usage = flag(*options, "include_usage");
   }
-  for (const char* key : {"n", "best_of"}) {
-    if (whole_number(root, key, 1, tokens_asked_max).value_or(1) > 1)
-      throw bad_request(
-          fmt::format("{}: one request has one answer here; send it several times", key));
+  request.choices = static_cast<std::size_t>(whole_number(root, "n", 1, choices_max).value_or(1));
+  if (whole_number(root, "best_of", 1, tokens_asked_max).value_or(1) > 1) {
+    throw bad_request(
+        "best_of: answers here have no probabilities to choose the best by; use n, which generates "
+        "as many");
   }
   constexpr int priority_max = std::numeric_limits<int>::max();
   request.priority =

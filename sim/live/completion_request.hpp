@@ -46,6 +46,7 @@ struct CompletionRequest {
   bool ignores_eos = false;                // goes on to tokens_max
   std::vector<std::string> stop;
   int priority = 0;
+  std::size_t choices = 1;  // n: answers to the one prompt
 };
 
 /// How a model's engine takes prompts.

@@ -70,32 +70,38 @@ CompletionEnvelope::CompletionEnvelope(bool is_chat, std::string_view id, std::s
   whole_head_ = head(is_chat ? "chat.completion" : "text_completion");
 }
 
-std::string CompletionEnvelope::role_event() const {
-  return fmt::format("data: {}{}}}\n\n", head_,
-                     R"([{"index":0,"delta":{"role":"assistant","content":""},)"
-                     R"("logprobs":null,"finish_reason":null}])");
+std::string CompletionEnvelope::role_event(std::size_t choice) const {
+  return fmt::format("data: {}[{{\"index\":{},{}}}]}}\n\n", head_, choice,
+                     R"("delta":{"role":"assistant","content":""},"logprobs":null,)"
+                     R"("finish_reason":null)");
 }
 
-std::string CompletionEnvelope::text_event(std::string_view text,
+std::string CompletionEnvelope::text_event(std::size_t choice, std::string_view text,
                                            std::string_view finish_reason) const {
   // The text holds digits and spaces: nothing to escape.
   const std::string told = is_chat_ ? fmt::format(R"("delta":{{"content":"{}"}})", text)
                                     : fmt::format(R"("text":"{}")", text);
-  return fmt::format("data: {}[{{\"index\":0,{},\"logprobs\":null,\"finish_reason\":{}}}]}}\n\n",
-                     head_, told, finish(finish_reason));
+  return fmt::format("data: {}[{{\"index\":{},{},\"logprobs\":null,\"finish_reason\":{}}}]}}\n\n",
+                     head_, choice, told, finish(finish_reason));
 }
 
 std::string CompletionEnvelope::usage_event(const TokenUsage& usage) const {
   return fmt::format("data: {}[],\"usage\":{}}}\n\n", head_, usage_object(usage));
 }
 
-std::string CompletionEnvelope::whole(std::string_view text, std::string_view finish_reason,
+std::string CompletionEnvelope::whole(const std::vector<ChoiceText>& choices,
                                       const TokenUsage& usage) const {
-  const std::string told =
-      is_chat_ ? fmt::format(R"("message":{{"role":"assistant","content":"{}"}})", text)
-               : fmt::format(R"("text":"{}")", text);
-  return fmt::format(R"({}[{{"index":0,{},"logprobs":null,"finish_reason":{}}}],"usage":{}}})",
-                     whole_head_, told, finish(finish_reason), usage_object(usage));
+  std::string list;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const std::string told =
+        is_chat_
+            ? fmt::format(R"("message":{{"role":"assistant","content":"{}"}})", choices[i].text)
+            : fmt::format(R"("text":"{}")", choices[i].text);
+    fmt::format_to(std::back_inserter(list),
+                   R"({}{{"index":{},{},"logprobs":null,"finish_reason":{}}})", i > 0 ? "," : "", i,
+                   told, finish(choices[i].finish_reason));
+  }
+  return fmt::format(R"({}[{}],"usage":{}}})", whole_head_, list, usage_object(usage));
 }
 
 std::string error_object(int status, std::string_view type, std::string_view message) {

@@ -28,18 +28,25 @@ struct TokenUsage {
   std::int64_t prompt = 0, completion = 0;
 };
 
-/// One answer's envelope.
+/// What the client got as one of several answers to its prompt.
+struct ChoiceText {
+  std::string text, finish_reason;
+};
+
+/// The envelope of all answers to a prompt.
 class CompletionEnvelope {
  public:
   CompletionEnvelope(bool is_chat, std::string_view id, std::string_view model,
                      std::int64_t created);
 
-  /// Server-sent events, each with the empty line at its end. `finish_reason` "": not finished.
-  [[nodiscard]] std::string role_event() const;  // what a chat begins with
-  [[nodiscard]] std::string text_event(std::string_view text, std::string_view finish_reason) const;
+  /// Server-sent events, each with the empty line at its end, of the answer numbered `choice`.
+  /// `finish_reason` "": not finished.
+  [[nodiscard]] std::string role_event(std::size_t choice) const;  // what a chat begins with
+  [[nodiscard]] std::string text_event(std::size_t choice, std::string_view text,
+                                       std::string_view finish_reason) const;
   [[nodiscard]] std::string usage_event(const TokenUsage& usage) const;
-  /// The answer as one object.
-  [[nodiscard]] std::string whole(std::string_view text, std::string_view finish_reason,
+  /// The answers as one object.
+  [[nodiscard]] std::string whole(const std::vector<ChoiceText>& choices,
                                   const TokenUsage& usage) const;
 
  private:

@@ -155,41 +155,59 @@ std::int64_t Endpoint::answer_tokens(const CompletionRequest& asked, Served& mod
   return asked.ignores_eos && asked.tokens_max ? most : std::min(drawn, most);
 }
 
+AnswerPlan Endpoint::plan_answer(const CompletionRequest& asked, Served& model) {
+  const std::int64_t tokens = answer_tokens(asked, model);
+  if (const auto stop = find_stop(asked.stop, tokens, asked.tokens_min))
+    return {stop->tokens, stop->bytes, "stop"};
+  const auto bytes = static_cast<std::size_t>(tokens * text_bytes_per_token);
+  return {tokens, bytes, tokens == asked.tokens_max ? "length" : "stop"};
+}
+
 void Endpoint::complete(const HttpRequest& http, bool is_chat, HttpReply& reply) {
   const auto cut_of = [this](const std::string& name) { return models_[model_called(name)].cut; };
   CompletionRequest asked = read_completion(http.body, is_chat, cut_of);
   const std::size_t number = model_called(asked.model);
   Served& model = models_[number];
-  const std::int64_t tokens = answer_tokens(asked, model);
-  const auto bytes = static_cast<std::size_t>(tokens * text_bytes_per_token);
-  AnswerPlan plan{tokens, bytes, tokens == asked.tokens_max ? "length" : "stop"};
-  if (const auto stop = find_stop(asked.stop, tokens, asked.tokens_min)) {
-    plan = {stop->tokens, stop->bytes, "stop"};
-  }
-  Request request;
-  request.prompt_tokens = asked.prompt_tokens;
-  request.output_tokens = plan.tokens;
-  request.prefix_hashes =
-      prompts_ == nullptr ? std::move(asked.prefix_hashes) : asked.prefix_hashes;
-  request.prefix_block_tokens = model.cut.block_tokens;
-  request.media = asked.images;
-  request.model = static_cast<int>(number);
-  request.priority = asked.priority;
+  std::vector<AnswerPlan> plans;
+  while (plans.size() < asked.choices) plans.push_back(plan_answer(asked, model));
   const std::string name = fmt::format("{}-{}", is_chat ? "chatcmpl" : "cmpl", answers_++);
   auto exchange = std::make_unique<Exchange>(
-      asked, std::move(plan),
+      asked, std::move(plans),
       CompletionEnvelope(is_chat, name, model.name, HttpServer::unix_time()), reply, *this);
   Exchange& known = *exchange;
   exchanges_.emplace(&reply, std::move(exchange));
-  known.set_id(run_.submit(std::move(request), known));
-  if (prompts_ != nullptr) prompts_->note(known.id(), asked, model.cut.block_tokens);
+  submit(asked, number, known);
 }
+
+void Endpoint::submit(CompletionRequest& asked, std::size_t model, Exchange& exchange) {
+  Request request;
+  request.arrival = run_.now();
+  request.prompt_tokens = asked.prompt_tokens;
+  request.prefix_hashes =
+      prompts_ == nullptr ? std::move(asked.prefix_hashes) : asked.prefix_hashes;
+  request.prefix_block_tokens = models_[model].cut.block_tokens;
+  request.media = asked.images;
+  request.model = static_cast<int>(model);
+  request.priority = asked.priority;
+  for (std::size_t choice = 0; choice < asked.choices; ++choice) {
+    request.output_tokens = exchange.tokens_planned(choice);
+    const bool is_last = choice + 1 == asked.choices;
+    const RequestId id =
+        run_.submit(is_last ? std::move(request) : Request(request), exchange.client(choice));
+    exchange.set_id(choice, id);
+    request.beside = id;
+    if (prompts_ != nullptr) prompts_->note(id, asked, models_[model].cut.block_tokens);
+  }
+}
+
+void Endpoint::on_over(HttpReply& reply) { on_closed(reply); }
 
 void Endpoint::on_closed(HttpReply& reply) {
   const auto found = exchanges_.find(&reply);
   if (found == exchanges_.end()) return;
-  run_.cancel(found->second->id());
+  const std::vector<RequestId> left = found->second->open();
   exchanges_.erase(found);
+  for (const RequestId id : left) run_.cancel(id);
 }
 
 }  // namespace foretoken

@@ -28,7 +28,8 @@ class Endpoint final : public HttpHandler, public ExchangeOwner {
   void on_closed(HttpReply& reply) override;
 
  private:
-  void on_over(HttpReply& reply) override { exchanges_.erase(&reply); }
+  /// What is left of it is cancelled.
+  void on_over(HttpReply& reply) override;
   void complete(const HttpRequest& request, bool is_chat, HttpReply& reply);
   /// A model that clients may ask for.
   struct Served {
@@ -41,6 +42,9 @@ class Endpoint final : public HttpHandler, public ExchangeOwner {
   [[nodiscard]] std::size_t model_called(const std::string& name) const;
   /// How many tokens are drawn, before any stop string.
   static std::int64_t answer_tokens(const CompletionRequest& asked, Served& model);
+  static AnswerPlan plan_answer(const CompletionRequest& asked, Served& model);
+  /// Its answers as requests of the simulation, which share the prompt. May take `asked`'s hashes.
+  void submit(CompletionRequest& asked, std::size_t model, Exchange& exchange);
   [[nodiscard]] std::string models() const;
   [[nodiscard]] std::string metrics() const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace foretoken {
 namespace {
@@ -35,61 +36,75 @@ RequestRefused refusal(const RequestRecord& record) {
 
 }  // namespace
 
-Exchange::Exchange(const CompletionRequest& asked, AnswerPlan plan, CompletionEnvelope envelope,
-                   HttpReply& reply, ExchangeOwner& owner)
+Exchange::Exchange(const CompletionRequest& asked, std::vector<AnswerPlan> plans,
+                   CompletionEnvelope envelope, HttpReply& reply, ExchangeOwner& owner)
     : is_chat_(asked.is_chat),
       streams_(asked.streams),
       wants_usage_(asked.wants_usage),
       prompt_tokens_(asked.prompt_tokens),
-      plan_(std::move(plan)),
       envelope_(std::move(envelope)),
       reply_(reply),
-      owner_(owner) {}
+      owner_(owner) {
+  for (AnswerPlan& plan : plans)
+    choices_.push_back(std::make_unique<Choice>(*this, choices_.size(), std::move(plan)));
+}
 
-std::string Exchange::text_until(std::int64_t tokens) {
-  const std::int64_t first = static_cast<std::int64_t>(told_bytes_) / text_bytes_per_token;
+std::vector<RequestId> Exchange::open() const {
+  std::vector<RequestId> ids;
+  for (const auto& choice : choices_)
+    if (!choice->has_ended) ids.push_back(choice->id);
+  return ids;
+}
+
+std::string Exchange::Choice::news() {
+  const std::int64_t first = static_cast<std::int64_t>(told_bytes) / text_bytes_per_token;
   std::string text = answer_text(first, tokens - first);
-  text.resize(std::min(text.size(), plan_.bytes - told_bytes_));
-  told_bytes_ += text.size();
+  text.resize(std::min(text.size(), planned.bytes - told_bytes));
+  told_bytes += text.size();
   return text;
 }
 
-void Exchange::on_tokens(std::int64_t count) {
-  const bool is_first = tokens_ == 0;
-  tokens_ += count;
+void Exchange::on_tokens(Choice& choice, std::int64_t count) {
+  choice.tokens += count;
   if (!streams_) return;
   std::string events;
-  if (is_first) {
+  if (!std::exchange(has_begun_, true)) {
     reply_.begin("text/event-stream; charset=utf-8");
-    if (is_chat_) events = envelope_.role_event();
+    for (std::size_t i = 0; is_chat_ && i < choices_.size(); ++i) events += envelope_.role_event(i);
   }
-  const bool is_last = tokens_ >= plan_.tokens;
-  events += envelope_.text_event(text_until(tokens_), is_last ? plan_.finish_reason : "");
+  const bool is_last = choice.tokens >= choice.planned.tokens;
+  events += envelope_.text_event(choice.number, choice.news(),
+                                 is_last ? choice.planned.finish_reason : "");
   reply_.write(events);
 }
 
-void Exchange::on_end(const RequestRecord& record) {
+void Exchange::on_end(Choice& choice, const RequestRecord& record) {
+  choice.has_ended = true;
   const bool is_complete = record.status == RequestStatus::completed;
-  const TokenUsage usage{prompt_tokens_, tokens_};
-  if (is_complete && !streams_) {
-    reply_.send(200, "application/json",
-                envelope_.whole(text_until(tokens_), plan_.finish_reason, usage));
-  } else if (streams_ && tokens_ > 0) {
-    std::string events;
-    if (!is_complete) {
-      const RequestRefused why = refusal(record);
-      events = fmt::format("data: {}\n\n", error_object(why.status(), why.type(), why.what()));
-    } else if (wants_usage_) {
-      events = envelope_.usage_event(usage);
-    }
-    reply_.write(events + std::string(done_event));
-    reply_.end();
-  } else {
-    const RequestRefused why = refusal(record);
-    reply_.send(why.status(), "application/json",
-                error_object(why.status(), why.type(), why.what()));
-  }
+  if (is_complete && ++ended_ < choices_.size()) return;
+  is_complete ? end_whole() : end_refused(record);
   owner_.on_over(reply_);
+}
+
+void Exchange::end_whole() {
+  TokenUsage usage{prompt_tokens_, 0};
+  for (const auto& choice : choices_) usage.completion += choice->tokens;
+  if (streams_) {
+    reply_.write((wants_usage_ ? envelope_.usage_event(usage) : "") + std::string(done_event));
+    return reply_.end();
+  }
+  std::vector<ChoiceText> told;
+  for (const auto& choice : choices_)
+    told.push_back({choice->news(), choice->planned.finish_reason});
+  reply_.send(200, "application/json", envelope_.whole(told, usage));
+}
+
+void Exchange::end_refused(const RequestRecord& record) {
+  const RequestRefused why = refusal(record);
+  const std::string error = error_object(why.status(), why.type(), why.what());
+  if (!has_begun_) return reply_.send(why.status(), "application/json", error);
+  reply_.write(fmt::format("data: {}\n\n{}", error, done_event));
+  reply_.end();
 }
 
 }  // namespace foretoken

@@ -23,7 +23,6 @@ void LiveRun::begin(Platform& platform, FrontEnd& front_end,
 RequestId LiveRun::submit(Request request, LiveClient& client) {
   const RequestId id{next_id_++};
   request.id = id;
-  request.arrival = now();
   clients_.emplace(id.value, Client{&client, static_cast<std::size_t>(request.model)});
   arrived_.push_back(std::move(request));
   front_end_->look_again();

@@ -37,11 +37,13 @@ class LiveRun final : public LiveTraffic, public StepObserver, public EventHandl
   /// Whose clock it is; before the run, which the server must outlive.
   void connect(HttpServer& server) { server_ = &server; }
 
-  /// The request arrives now: its id and date are set here. `client` must stay until it has ended
-  /// or is cancelled.
+  /// The request arrives at its date, which is now(), and gets its id. `client` must stay until it
+  /// has ended or is cancelled.
   RequestId submit(Request request, LiveClient& client);
   /// Its client has gone and is not told any more.
   void cancel(RequestId id);
+  /// Simulated, by the wall clock.
+  [[nodiscard]] Seconds now() const { return Seconds(server_->now() * speed_); }
   [[nodiscard]] std::vector<ReplicaGauges> gauges() const { return gauges_(); }
   /// By Request::model.
   [[nodiscard]] const std::vector<EngineMetrics>& metrics() const { return metrics_; }
@@ -72,8 +74,6 @@ class LiveRun final : public LiveTraffic, public StepObserver, public EventHandl
     std::optional<RequestRecord> end = std::nullopt;
   };
 
-  /// Simulated, by the wall clock.
-  [[nodiscard]] Seconds now() const { return Seconds(server_->now() * speed_); }
   void deliver_at(Seconds date, Delivery delivery);
   void deliver(Seconds date, const Delivery& delivery);
 

@@ -80,20 +80,6 @@ void Fleet::count_outstanding(Member& member, int more) {
   if (is_listed) candidates_[member.listed].outstanding = member.outstanding;
 }
 
-bool Fleet::is_any_serving() const {
-  return std::ranges::find(members_, ReplicaState::serving, &Member::state) != members_.end();
-}
-
-bool Fleet::anybody_will_serve() const {
-  return std::ranges::any_of(members_, [&](const Member& member) {
-    const bool is_scaled = member.settings.is_scaled;
-    return member.state == ReplicaState::serving || member.state == ReplicaState::starting ||
-           (member.state == ReplicaState::stopped && is_scaled) ||
-           (member.state == ReplicaState::failed && !member.is_given_up &&
-            (member.starts_after_repair || is_scaled));
-  });
-}
-
 void Fleet::submit(const Request& request, const RequestRecord& record) {
   demand_.prompt_tokens += static_cast<double>(request.prompt_tokens);
   demand_.output_tokens += static_cast<double>(request.output_tokens);
@@ -101,6 +87,7 @@ void Fleet::submit(const Request& request, const RequestRecord& record) {
   if (!is_any_up && !anybody_will_serve()) {
     return end_unserved(record, RequestStatus::failed, FailureReason::no_replica);
   }
+  if (Member* member = has_beside(request)) return hand_to(*member, request, record);
   if (is_any_up && held_.empty()) {
     const std::vector<ReplicaStatus>& able = candidates();
     if (!able.empty()) return route(request, record, able);
@@ -113,11 +100,23 @@ void Fleet::submit(const Request& request, const RequestRecord& record) {
 
 void Fleet::route(const Request& request, const RequestRecord& record,
                   const std::vector<ReplicaStatus>& able) {
+  if (Member* member = has_beside(request)) return hand_to(*member, request, record);
   if (cache_events_) cache_events_->deliver(*router_);
   const ReplicaId chosen = router_->choose(request, able);
   FORETOKEN_CHECK(std::ranges::binary_search(able, chosen, {}, &ReplicaStatus::id),
                   "router chose replica {}, which takes no requests", chosen.value);
-  Member& member = member_of(chosen);
+  hand_to(member_of(chosen), request, record);
+}
+
+Fleet::Member* Fleet::has_beside(const Request& request) {
+  if (!request.beside) return nullptr;
+  const auto found = std::ranges::find_if(members_, [&](const Member& member) {
+    return member.state == ReplicaState::serving && member.replica->has(*request.beside);
+  });
+  return found != members_.end() ? &*found : nullptr;
+}
+
+void Fleet::hand_to(Member& member, const Request& request, const RequestRecord& record) {
   count_outstanding(member, 1);
   member.replica->submit(request, record);
 }

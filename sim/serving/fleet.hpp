@@ -146,6 +146,9 @@ class Fleet final : public Pool, public RequestListener, public EventHandler {
   void count_outstanding(Member& member, int more);
   void stop_if_drained(const Member& member);
   void leave(Member& member);
+  /// Where the choice of the same call that came before is; nullptr: nowhere, or it stands alone.
+  Member* has_beside(const Request& request);
+  void hand_to(Member& member, const Request& request, const RequestRecord& record);
   void route(const Request& request, const RequestRecord& record,
              const std::vector<ReplicaStatus>& able);
   void end_unserved(const RequestRecord& record, RequestStatus status,

@@ -41,4 +41,18 @@ void Fleet::set_state(Member& member, ReplicaState state) {
   usage.failures += state == ReplicaState::failed && counts ? 1 : 0;
 }
 
+bool Fleet::is_any_serving() const {
+  return std::ranges::find(members_, ReplicaState::serving, &Member::state) != members_.end();
+}
+
+bool Fleet::anybody_will_serve() const {
+  return std::ranges::any_of(members_, [&](const Member& member) {
+    const bool is_scaled = member.settings.is_scaled;
+    return member.state == ReplicaState::serving || member.state == ReplicaState::starting ||
+           (member.state == ReplicaState::stopped && is_scaled) ||
+           (member.state == ReplicaState::failed && !member.is_given_up &&
+            (member.starts_after_repair || is_scaled));
+  });
+}
+
 }  // namespace foretoken

@@ -73,9 +73,9 @@ class Replica final : public EventHandler {
   /// Takes a request, whose `record` says what became of it so far. One that can never fit ends at
   /// once as failed, one that finds the queue full as rejected.
   void submit(const Request& request, const RequestRecord& record);
-
   /// Ends a request with `status`, wherever it is. Returns false if it is not here.
   bool cancel(RequestId id, RequestStatus status);
+  [[nodiscard]] bool has(RequestId id) const { return by_id_.contains(id.value); }
 
   /// Why it could not even serve the request alone; none: it could.
   [[nodiscard]] FailureReason refusal(const Request& request) const;

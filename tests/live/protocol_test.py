@@ -90,8 +90,8 @@ class Protocol(unittest.TestCase):
         for body, status, said in [
                 ({"prompt": "x", "max_tokens": 0}, 400, "max_tokens: must be an integer"),
                 ({"prompt": "x", "max_tokens": 200000}, 400, "maximum context length is 131072"),
-                ({"prompt": "x", "n": 2}, 400, "n: one request has one answer here"),
-                ({"prompt": "x", "best_of": 3}, 400, "best_of: one request has one answer here"),
+                ({"prompt": "x", "n": 129}, 400, "n: must be an integer from 1 to 128"),
+                ({"prompt": "x", "best_of": 3}, 400, "best_of: answers here have no probabilities"),
                 ({"prompt": "x", "model": "gpt"}, 404, "The model `gpt` does not exist")]:
             got, answer = self.server.complete(**body)
             self.assertEqual(got, status)
@@ -109,17 +109,59 @@ class Protocol(unittest.TestCase):
         hits = self.server.metrics()["vllm:prefix_cache_hits_total" + ENGINE] - before
         self.assertEqual(hits, len(prompt) // 64 * 16)
 
+    def test_several_choices_share_one_prompt(self):
+        prompt = "three times upon a time " * 200
+        name = "vllm:prefix_cache_%s_total" + ENGINE
+        before = self.server.metrics()
+        status, answer = self.server.complete(prompt=prompt, n=3, max_tokens=5, ignore_eos=True)
+        self.assertEqual(status, 200)
+        self.assertEqual([(choice["index"], choice["text"], choice["finish_reason"])
+                          for choice in answer["choices"]],
+                         [(i, " 000 001 002 003 004", "length") for i in range(3)])
+        self.assertEqual(answer["usage"], {"prompt_tokens": 1200, "completion_tokens": 15,
+                                           "total_tokens": 1215})
+        after = self.server.metrics()
+        # All but the last token's block: 1199 // 16 blocks, by the second and the third.
+        self.assertEqual(after[name % "queries"] - before[name % "queries"], 3 * 1200)
+        self.assertEqual(after[name % "hits"] - before[name % "hits"], 2 * (1199 // 16 * 16))
+
+    def test_choices_have_lengths_of_their_own(self):
+        answer = self.server.complete(prompt="x", n=8)[1]
+        lengths = [len(choice["text"]) // 4 for choice in answer["choices"]]
+        self.assertGreater(len(set(lengths)), 3)
+        self.assertEqual(answer["usage"]["completion_tokens"], sum(lengths))
+
+    def test_choices_are_streamed_by_index(self):
+        status, told = self.server.ask("POST", "/v1/chat/completions", {
+            "messages": [{"role": "user", "content": "Hello"}], "n": 2, "min_tokens": 3,
+            "stream": True, "stream_options": {"include_usage": True}})
+        self.assertEqual(status, 200)
+        lines = events(told)
+        self.assertEqual(lines[-1], "[DONE]")
+        chunks = [json.loads(line) for line in lines[:-1]]
+        said, ends, roles = ["", ""], [], []
+        for chunk in chunks[:-1]:
+            (choice,) = chunk["choices"]
+            said[choice["index"]] += choice["delta"]["content"]
+            roles += [choice["index"]] if "role" in choice["delta"] else []
+            ends += [choice["index"]] if choice["finish_reason"] else []
+        self.assertEqual(roles, [0, 1])
+        self.assertEqual(sorted(ends), [0, 1])
+        self.assertTrue(all(text.startswith(" 000 001 002") for text in said), said)
+        self.assertEqual(chunks[-1]["usage"]["completion_tokens"], sum(map(len, said)) // 4)
+
     def test_a_client_that_leaves_ends_its_request(self):
         aborted = 'vllm:request_success_total{finished_reason="abort",model_name="llama-3.1-8b"}'
         before = self.server.metrics()[aborted]
-        body = json.dumps({"prompt": "x", "max_tokens": 100000, "ignore_eos": True, "stream": True})
+        body = json.dumps({"prompt": "x", "max_tokens": 100000, "ignore_eos": True, "stream": True,
+                           "n": 2})
         with self.server.connect() as client:
             client.sendall(f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: "
                            f"{len(body)}\r\n\r\n{body}".encode())
             self.assertIn(b"200 OK", client.recv(1000))
             self.wait_until(
-                lambda: self.server.metrics()["vllm:num_requests_running" + ENGINE] == 1)
-        self.wait_until(lambda: self.server.metrics()[aborted] == before + 1)
+                lambda: self.server.metrics()["vllm:num_requests_running" + ENGINE] == 2)
+        self.wait_until(lambda: self.server.metrics()[aborted] == before + 2)
         self.assertEqual(self.server.metrics()["vllm:num_requests_running" + ENGINE], 0)
         self.assertEqual(self.server.metrics()["vllm:kv_cache_usage_perc" + ENGINE], 0)
 
@@ -169,6 +211,31 @@ class Overload(unittest.TestCase):
         status, report = server.stop()
         self.assertEqual(status, 0)
         self.assertEqual(json.loads(report)["requests"]["rejected"], 1)
+
+
+class Choices(unittest.TestCase):
+    def test_they_go_to_one_replica(self):
+        server = Server("--speed", "20", "--set", "cluster.name=h100-sxm-1x4", "--set",
+                        "deployment.replicas=4", "--set", "deployment.router=round_robin")
+        for _ in range(2):
+            server.complete(prompt="word " * 64, n=3, max_tokens=2)
+        asked = [value for key, value in server.metrics().items()
+                 if key.startswith("vllm:prefix_cache_queries_total")]
+        self.assertEqual(server.stop()[0], 0)
+        self.assertEqual(asked, [240, 240, 0, 0])
+
+    def test_one_that_is_refused_ends_the_call(self):
+        server = Server("--json", "--set", "engine.queue_max=2", "--set", "engine.sequences_max=1")
+        status, answer = server.complete(prompt="x", n=5, max_tokens=100000, ignore_eos=True)
+        self.assertEqual((status, answer["error"]["type"]), (429, "RateLimitError"))
+        status, answer = server.complete(prompt="x", n=2, max_tokens=3, ignore_eos=True)
+        self.assertEqual((status, len(answer["choices"])), (200, 2))
+        status, report = server.stop()
+        requests = json.loads(report)["requests"]
+        self.assertEqual(status, 0)
+        self.assertEqual((requests["arrived"], requests["completed"]), (7, 2))
+        self.assertGreater(requests["rejected"], 0)
+        self.assertEqual(requests["completed"] + requests["rejected"] + requests["cancelled"], 7)
 
 
 class SeveralModels(unittest.TestCase):

@@ -42,6 +42,9 @@ struct Request {
   std::optional<std::uint64_t> session = std::nullopt;
   std::int32_t session_requests = 0;
   std::optional<RequestId> after = std::nullopt;
+  /// Another choice of the same call, which came before it: a server's front end hands them all to
+  /// one engine.
+  std::optional<RequestId> beside = std::nullopt;
   int priority = 0;            // lower goes first, for schedulers that look at it (as in vLLM)
   int tenant = 0;              // whose it is (Workload::tenants())
   int model = 0;               // which it asks for (Workload::models())

@@ -73,7 +73,7 @@ TEST(CompletionRequest, ReadsWhatDecidesTheLength) {
   const CompletionRequest asked = completion(
       R"({"prompt": "x", "max_tokens": 7, "min_tokens": 2, "ignore_eos": true, "stop": "end",
           "stream": true, "stream_options": {"include_usage": true}, "priority": -3,
-          "temperature": 0.5, "n": 1, "seed": null})");
+          "temperature": 0.5, "n": 3, "seed": null})");
   EXPECT_EQ(asked.tokens_max, 7);
   EXPECT_EQ(asked.tokens_min, 2);
   EXPECT_TRUE(asked.ignores_eos && asked.streams && asked.wants_usage);
@@ -92,8 +92,7 @@ TEST(CompletionRequest, MistakesAreNamed) {
             "max_tokens: must be an integer from 1 to 100000000");
   EXPECT_EQ(why_refused(R"({"prompt": "x", "min_tokens": 3, "max_tokens": 2})"),
             "min_tokens: must not be greater than max_tokens");
-  EXPECT_EQ(why_refused(R"({"prompt": "x", "n": 2})"),
-            "n: one request has one answer here; send it several times");
+  EXPECT_EQ(why_refused(R"({"prompt": "x", "n": 0})"), "n: must be an integer from 1 to 128");
   EXPECT_EQ(why_refused(R"({"prompt": [1, "a"]})"), "prompt: token 1 is not an integer");
   EXPECT_EQ(why_refused(R"({"prompt": []})"), "prompt: must not be empty");
   EXPECT_EQ(why_refused(R"({"prompt": ["a", "b"]})"),

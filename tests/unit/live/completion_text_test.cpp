@@ -51,13 +51,17 @@ TEST(CompletionEnvelope, IsJson) {
   for (const bool is_chat : {false, true}) {
     const CompletionEnvelope envelope(is_chat, "id-1", "my \"model\"", 1700000000);
     for (const std::string& event :
-         {envelope.role_event(), envelope.text_event(" 000", ""), envelope.text_event("", "stop"),
-          envelope.usage_event({3, 4})}) {
+         {envelope.role_event(0), envelope.text_event(0, " 000", ""),
+          envelope.text_event(1, "", "stop"), envelope.usage_event({3, 4})}) {
       ASSERT_TRUE(event.starts_with("data: ") && event.ends_with("\n\n")) << event;
       const Value chunk = parse_json(std::string_view(event).substr(6), {"event"});
       EXPECT_EQ(std::get<std::string>(chunk.find("model")->data), "my \"model\"");
     }
-    const Value whole = parse_json(envelope.whole(" 000", "length", {3, 1}), {"whole"});
+    const Value whole =
+        parse_json(envelope.whole({{" 000", "length"}, {"", "stop"}}, {3, 1}), {"whole"});
+    const auto& choices = std::get<ValueArray>(whole.find("choices")->data);
+    ASSERT_EQ(choices.size(), 2U);
+    EXPECT_EQ(std::get<std::int64_t>(choices[1].find("index")->data), 1);
     EXPECT_EQ(std::get<std::int64_t>(whole.find("usage")->find("total_tokens")->data), 4);
   }
 }

@@ -170,6 +170,20 @@ TEST_F(FleetTest, WeightsComeFromAPeerWhereOneServesAndThatIsSooner) {
   EXPECT_EQ(usage.starts_from_peer, 1);
 }
 
+/// Round robin would be 0, 1, 0, 1; the third's sibling has ended by then, the fourth is alone.
+TEST_F(FleetTest, ChoicesOfOneCallGoToOneReplica) {
+  add(0, 50, 4);
+  add(0, 50, 4).beside = RequestId{0};
+  add(6, 50, 1).beside = RequestId{0};
+  add(6, 50, 1);
+  build(2, {.outstanding_max = 1});
+  run();
+  EXPECT_EQ(record(0).replica.value, 0U);
+  EXPECT_EQ(record(1).replica.value, 0U) << "whatever else has room";
+  EXPECT_EQ(record(2).replica.value, 1U);
+  EXPECT_EQ(record(3).replica.value, 0U);
+}
+
 TEST_F(FleetTest, AFailureLosesWhatTheCachesHeld) {
   const auto share = [&](Request& request) {
     request.prefix_block_tokens = 16;
