@@ -75,7 +75,7 @@ void add_import(CLI::App& program, Action& chosen) {
   command
       ->add_option("from", options->source.from,
                    "Launch command in quotes, or a file: shell script, Docker Compose, Kubernetes, "
-                   "llm-d values, Dynamo graph")
+                   "Helm values of llm-d or vLLM's production stack, Dynamo graph")
       ->required();
   command->add_option("--cluster", options->source.cluster,
                       "Cluster: name or TOML file (default: the GPUs in the manifest)");

@@ -1,5 +1,5 @@
-// A container of a manifest, as Compose, Kubernetes, llm-d and Dynamo share it: an image, a command
-// with arguments, an environment.
+// A container of a manifest, as Compose, Kubernetes, Helm values and Dynamo share it: an image, a
+// command with arguments, an environment.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
-// How deployments are written down: launch scripts, Docker Compose, Kubernetes manifests, llm-d's
-// Helm values, Dynamo's graphs. A format reads and writes the same plain struct; which one a text
-// is in is told by its content. A variant is one .cpp in formats/ and a line in its catalog.
+// How deployments are written down: launch scripts, Docker Compose, Kubernetes manifests, Helm
+// values of llm-d and vLLM's production stack, Dynamo's graphs. A format reads and writes the same
+// plain struct; which one a text is in is told by its content. A variant is one .cpp in formats/
+// and a line in its catalog.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,8 @@
 """What --export writes holds against what reads such files: Docker Compose's own schema
 (`docker-compose config`), and Kubernetes' API as its Python client has it, generated from the API's
-OpenAPI description: no field that it does not know, none missing, none of another type. llm-d's values
-and Dynamo's graphs have no schema in Debian or npm; the containers and pods within are Kubernetes'.
+OpenAPI description: no field that it does not know, none missing, none of another type. Helm values,
+Dynamo's graphs and LeaderWorkerSets have no schema in Debian or npm; the containers and pods within are
+Kubernetes', and of the production stack the keys that its chart reads are listed here.
 
     /usr/bin/python3 manifests.py FORETOKEN SOURCE EXAMPLE…
 
@@ -56,12 +57,31 @@ def check(value, kind, place):
         raise ValueError(f"{place}: {error}") from error
 
 
+def check_worker_set(path, document):
+    """The labels that its leaders get."""
+    assert document["apiVersion"] == "leaderworkerset.x-k8s.io/v1", path
+    check(document["metadata"], "V1ObjectMeta", f"{path}: metadata")
+    assert set(document["spec"]) == {"replicas", "leaderWorkerTemplate"}, path
+    group = document["spec"]["leaderWorkerTemplate"]
+    assert set(group) == {"size", "restartPolicy", "leaderTemplate", "workerTemplate"}, path
+    assert group["size"] > 1, path
+    for part in ("leaderTemplate", "workerTemplate"):
+        check(group[part], "V1PodTemplateSpec", f"{path}: {part}")
+    labels = dict(group["leaderTemplate"]["metadata"]["labels"])
+    labels["leaderworkerset.sigs.k8s.io/worker-index"] = "0"  # its controller's
+    seen["LeaderWorkerSet"] += 1
+    return labels
+
+
 def check_kubernetes(path):
     kinds = {"Deployment": "V1Deployment", "Service": "V1Service", "StatefulSet": "V1StatefulSet",
              "Secret": "V1Secret", "ConfigMap": "V1ConfigMap"}
     documents = [each for each in yaml.safe_load_all(path.read_text()) if each is not None]
     pods = []
     for document in documents:
+        if document["kind"] == "LeaderWorkerSet":
+            pods.append(check_worker_set(path, document))
+            continue
         checked = check(document, kinds[document["kind"]], f"{path}: {document['metadata']['name']}")
         if document["kind"] in ("Deployment", "StatefulSet"):
             labels = checked.spec.template.metadata.labels
@@ -92,6 +112,19 @@ def check_llm_d(path):
             check(rest, "V1Container", f"{path}: {role}")
 
 
+def check_production_stack(path):
+    values = yaml.safe_load(path.read_text())
+    assert set(values) == {"servingEngineSpec"}, path
+    for model in values["servingEngineSpec"]["modelSpec"]:
+        needed = {"name": str, "repository": str, "tag": str, "modelURL": str, "replicaCount": int,
+                  "requestCPU": int, "requestMemory": str, "requestGPU": int, "vllmConfig": dict}
+        for key, kind in needed.items():
+            assert isinstance(model.pop(key), kind), f"{path}: {key}"
+        for term in model.pop("nodeSelectorTerms", []):
+            check(term, "V1NodeSelectorTerm", f"{path}: nodeSelectorTerms")
+        assert set(model) <= {"hf_token", "lwsSpec"}, f"{path}: {set(model)}"
+
+
 def check_compose(path):
     services = yaml.safe_load(path.read_text())
     for config in services.get("configs", {}).values():
@@ -105,8 +138,9 @@ def check_compose(path):
 
 
 checks = {"kubernetes.yaml": check_kubernetes, "dynamo.yaml": check_dynamo,
-          "llm-d-values.yaml": check_llm_d, "compose.yaml": check_compose}
-seen = dict.fromkeys(checks, 0)
+          "llm-d-values.yaml": check_llm_d, "compose.yaml": check_compose,
+          "production-stack-values.yaml": check_production_stack}
+seen = dict.fromkeys([*checks, "LeaderWorkerSet"], 0)
 with tempfile.TemporaryDirectory() as folder:
     for example in sys.argv[3:]:
         exported = Path(folder) / example

@@ -1,6 +1,6 @@
 // Kubernetes: Deployments, StatefulSets, Pods and LeaderWorkerSets whose containers run an engine;
 // ConfigMaps are the files that its flags name. Written: a Deployment and a Service for each
-// server.
+// server, a LeaderWorkerSet (kubernetes-sigs/lws) where a server spans nodes.
 #include <algorithm>
 #include <array>
 
@@ -14,8 +14,12 @@ namespace {
 
 constexpr const char* gpu_resource = "nvidia.com/gpu";
 constexpr const char* gpu_label = "nvidia.com/gpu.product";
+constexpr const char* worker_index_label = "leaderworkerset.sigs.k8s.io/worker-index";
 constexpr auto workload_kinds = std::to_array<std::string_view>(
     {"Deployment", "StatefulSet", "Pod", "LeaderWorkerSet", "ReplicaSet", "Job"});
+
+/// A pod among those of a server.
+enum class PodPart { whole, leader, worker };
 
 const Value* pod_spec(const Value& document) {
   const std::string kind = text_within(document, {"kind"});
@@ -63,9 +67,11 @@ class KubernetesDeployment final : public DeploymentFormat {
 
   std::string obstacle(const LaunchedDeployment& deployment) const override {
     for (const LaunchedServer& server : deployment.servers) {
-      if (server.nodes > 1)
-        return fmt::format("a Deployment's pod runs on one node, but each {} spans {}", server.name,
-                           server.nodes);
+      if (server.nodes > 1 && server.launcher == "tensorrt-llm")
+        return fmt::format(
+            "TensorRT-LLM spans nodes under MPI, which no manifest here starts, and "
+            "each {} spans {}",
+            server.name, server.nodes);
     }
     return "";
   }
@@ -75,7 +81,7 @@ class KubernetesDeployment final : public DeploymentFormat {
     for (const LaunchedServer& server : deployment.servers) {
       const std::string options = launch_options(server);
       if (!options.empty()) text += "---\n" + to_yaml(config_map(server, options));
-      text += "---\n" + to_yaml(deployment_of(server));
+      text += "---\n" + to_yaml(server.nodes > 1 ? worker_set_of(server) : deployment_of(server));
       text += "---\n" + to_yaml(service_of(server));
     }
     return text;
@@ -103,12 +109,29 @@ class KubernetesDeployment final : public DeploymentFormat {
                        {"data", ValueObject{{"options.yaml", options}}}};
   }
 
-  static Value container_of(const LaunchedServer& server) {
+  /// The flags that join pods of a LeaderWorkerSet, whose controller sets these variables.
+  static void join_pods(const Launcher& launcher, PodPart part,
+                        std::vector<std::string>& arguments) {
+    arguments.insert(arguments.end(),
+                     {"--nnodes", "$(LWS_GROUP_SIZE)", "--node-rank", "$(LWS_WORKER_INDEX)"});
+    if (launcher.name == "sglang") {
+      arguments.insert(arguments.end(), {"--dist-init-addr", "$(LWS_LEADER_ADDRESS):5000"});
+      return;
+    }
+    arguments.insert(arguments.end(), {"--master-addr", "$(LWS_LEADER_ADDRESS)"});
+    if (part == PodPart::worker) arguments.emplace_back("--headless");
+  }
+
+  static Value container_of(const LaunchedServer& server, PodPart part) {
     const Launcher& launcher = launcher_called(server.launcher, server.position);
+    const bool listens = part != PodPart::worker;
     std::vector<std::string> arguments =
         launch_arguments(server, false, "/etc/engine/options.yaml");
-    arguments.insert(arguments.end(),
-                     {"--host", "0.0.0.0", "--port", std::to_string(launcher.port)});
+    if (part != PodPart::whole) join_pods(launcher, part, arguments);
+    if (listens) {
+      arguments.insert(arguments.end(),
+                       {"--host", "0.0.0.0", "--port", std::to_string(launcher.port)});
+    }
     const Value token = ValueObject{
         {"name", "HF_TOKEN"},
         {"valueFrom",
@@ -123,20 +146,22 @@ class KubernetesDeployment final : public DeploymentFormat {
       std::get<ValueArray>(mounts.data)
           .push_back(ValueObject{{"name", "options"}, {"mountPath", "/etc/engine"}});
     }
-    return ValueObject{
-        {"name", "engine"},
-        {"image", exported_image(server)},
-        {"command", text_list(launch_program(server))},
-        {"args", text_list(arguments)},
-        {"env", ValueArray{token}},
-        {"ports", ValueArray{ValueObject{{"containerPort", launcher.port}}}},
-        {"startupProbe", health},
-        {"resources", ValueObject{{"limits", ValueObject{{gpu_resource, server.gpus}}}}},
-        {"volumeMounts", std::move(mounts)}};
+    Value container = ValueObject{{"name", "engine"},
+                                  {"image", exported_image(server)},
+                                  {"command", text_list(launch_program(server))},
+                                  {"args", text_list(arguments)},
+                                  {"env", ValueArray{token}}};
+    if (listens) {
+      container.set("ports", ValueArray{ValueObject{{"containerPort", launcher.port}}});
+      container.set("startupProbe", health);
+    }
+    container.set("resources", ValueObject{{"limits", ValueObject{{gpu_resource, server.gpus}}}});
+    container.set("volumeMounts", std::move(mounts));
+    return container;
   }
 
-  static Value deployment_of(const LaunchedServer& server) {
-    const Value labels = ValueObject{{"app", server.name}};
+  /// A pod's metadata and spec.
+  static Value pod_of(const LaunchedServer& server, PodPart part) {
     Value volumes =
         ValueArray{ValueObject{{"name", "shm"}, {"emptyDir", ValueObject{{"medium", "Memory"}}}}};
     if (!launch_options(server).empty()) {
@@ -144,28 +169,52 @@ class KubernetesDeployment final : public DeploymentFormat {
           .push_back(ValueObject{{"name", "options"},
                                  {"configMap", ValueObject{{"name", server.name + "-options"}}}});
     }
-    Value pod = ValueObject{{"containers", ValueArray{container_of(server)}},
+    Value pod = ValueObject{{"containers", ValueArray{container_of(server, part)}},
                             {"volumes", std::move(volumes)}};
     if (!server.gpu.empty()) pod.set("nodeSelector", ValueObject{{gpu_label, server.gpu}});
+    return ValueObject{{"metadata", ValueObject{{"labels", labels_of(server)}}},
+                       {"spec", std::move(pod)}};
+  }
+
+  static Value labels_of(const LaunchedServer& server) { return ValueObject{{"app", server.name}}; }
+
+  static Value workload(const char* version, const char* kind, const LaunchedServer& server,
+                        Value spec) {
     return ValueObject{
-        {"apiVersion", "apps/v1"},
-        {"kind", "Deployment"},
-        {"metadata", ValueObject{{"name", server.name}, {"labels", labels}}},
-        {"spec", ValueObject{{"replicas", server.replicas},
-                             {"selector", ValueObject{{"matchLabels", labels}}},
-                             {"template", ValueObject{{"metadata", ValueObject{{"labels", labels}}},
-                                                      {"spec", std::move(pod)}}}}}};
+        {"apiVersion", version},
+        {"kind", kind},
+        {"metadata", ValueObject{{"name", server.name}, {"labels", labels_of(server)}}},
+        {"spec", std::move(spec)}};
+  }
+
+  static Value deployment_of(const LaunchedServer& server) {
+    return workload("apps/v1", "Deployment", server,
+                    ValueObject{{"replicas", server.replicas},
+                                {"selector", ValueObject{{"matchLabels", labels_of(server)}}},
+                                {"template", pod_of(server, PodPart::whole)}});
+  }
+
+  static Value worker_set_of(const LaunchedServer& server) {
+    const Value group = ValueObject{{"size", server.nodes},
+                                    {"restartPolicy", "RecreateGroupOnPodRestart"},
+                                    {"leaderTemplate", pod_of(server, PodPart::leader)},
+                                    {"workerTemplate", pod_of(server, PodPart::worker)}};
+    return workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", server,
+                    ValueObject{{"replicas", server.replicas}, {"leaderWorkerTemplate", group}});
   }
 
   static Value service_of(const LaunchedServer& server) {
     const Launcher& launcher = launcher_called(server.launcher, server.position);
     const Value port =
         ValueObject{{"name", "http"}, {"port", launcher.port}, {"targetPort", launcher.port}};
-    return ValueObject{{"apiVersion", "v1"},
-                       {"kind", "Service"},
-                       {"metadata", ValueObject{{"name", server.name}}},
-                       {"spec", ValueObject{{"selector", ValueObject{{"app", server.name}}},
-                                            {"ports", ValueArray{port}}}}};
+    // Of the pods that span nodes, the first answers.
+    Value selector = labels_of(server);
+    if (server.nodes > 1) selector.set(worker_index_label, "0");
+    return ValueObject{
+        {"apiVersion", "v1"},
+        {"kind", "Service"},
+        {"metadata", ValueObject{{"name", server.name}}},
+        {"spec", ValueObject{{"selector", std::move(selector)}, {"ports", ValueArray{port}}}}};
   }
 };
 

@@ -90,7 +90,8 @@ class ShellDeployment final : public DeploymentFormat {
       }
       if (server.nodes > 1) {
         text +=
-            fmt::format("# on each of its {} nodes, with NODE_RANK and HEAD set\n", server.nodes);
+            fmt::format("# on each of its {} nodes, with NODE_RANK and HEAD set{}\n", server.nodes,
+                        launcher.name == "vllm" ? ", and --headless on all but the first" : "");
         place.node += server.nodes - 1;
       }
       std::vector<std::string> words = launch_program(server);

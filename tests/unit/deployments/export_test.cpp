@@ -138,6 +138,7 @@ chunk_tokens = 4096
 mixed_chunk = true
 order = "lpm"
 memory_utilization = 0.8
+kv_tokens_max = 300000
 )"},
     {"sglang_attention_ranks", R"(
 [model]
@@ -168,6 +169,7 @@ preset = "tensorrt-llm"
 chunked_prefill = true
 prefix_caching = false
 memory_utilization = 0.85
+kv_tokens_max = 250000
 capacity_policy = "max_utilization"
 )"},
     {"drafts", R"(
@@ -249,12 +251,6 @@ TEST(Export, SaysWhatNoFlagSays) {
   const LaunchedDeployment deployment = servers_of(scenario);
   ASSERT_EQ(deployment.notes.size(), 1U);
   EXPECT_THAT(deployment.notes[0], HasSubstr("vLLM has no flag for [engine] host_step"));
-}
-
-TEST(Export, TwoNodesNeedNoPodOnOne) {
-  const DeploymentExport files = export_deployment(scenario_of(cases[4].toml));
-  for (const ExportedFile& file : files.files) EXPECT_NE(file.name, "kubernetes.yaml");
-  EXPECT_THAT(files.notes, ::testing::Contains(HasSubstr("no kubernetes.yaml")));
 }
 
 TEST(Export, EveryBuiltInModelHasAPublishedId) {

@@ -276,12 +276,15 @@ TEST(Import, LostCachesAreUpToTheServersThatWaitForThem) {
 TEST(Import, ManifestsAreToldByTheirContent) {
   const std::filesystem::path folder =
       std::filesystem::path(FORETOKEN_SOURCE_DIR) / "examples/deployments";
-  const std::pair<const char*, std::size_t> files[] = {{"shell.sh", 1},     {"trtllm.sh", 1},
-                                                       {"compose.yaml", 1}, {"kubernetes.yaml", 1},
-                                                       {"llm_d.yaml", 2},   {"dynamo.yaml", 2}};
+  const std::pair<const char*, std::size_t> files[] = {
+      {"shell.sh", 1},   {"trtllm.sh", 1},   {"compose.yaml", 1},         {"kubernetes.yaml", 1},
+      {"llm_d.yaml", 2}, {"dynamo.yaml", 2}, {"production_stack.yaml", 2}};
   for (const auto& [file, servers] : files) {
     EXPECT_EQ(read_deployment((folder / file).string(), "").servers.size(), servers) << file;
   }
+  const LaunchedDeployment stack =
+      read_deployment((folder / "production_stack.yaml").string(), "reasoning");
+  EXPECT_EQ(stack.servers[0].nodes, 2);
   const LaunchedDeployment graph = read_deployment((folder / "dynamo.yaml").string(), "prefill");
   ASSERT_EQ(graph.servers.size(), 1U);
   EXPECT_EQ(graph.servers[0].replicas, 2);

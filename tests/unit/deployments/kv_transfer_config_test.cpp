@@ -2,7 +2,7 @@
 
 #include "sim/deployments/kv_transfer_config.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "sim/base/toml.hpp"
 #include "sim/deployments/deployment_format.hpp"
@@ -66,6 +66,10 @@ output_tokens = 100
   const DeploymentFormatRegistry formats = deployment_format_registry();
   for (const auto& entry : formats.entries()) {
     const auto format = entry.make();
+    if (entry.name == "production_stack") {
+      EXPECT_THAT(format->obstacle(deployment), ::testing::HasSubstr("LMCache's settings"));
+      continue;
+    }
     ASSERT_EQ(format->obstacle(deployment), "") << entry.name;
     const std::string text = format->write(deployment);
     const LaunchedScenario again =
