@@ -46,6 +46,10 @@ DeployedPools::DeployedPools(const Scenario& scenario, const Catalogs& catalogs)
     });
   }
   diagnostics.throw_if_any();
+  for (std::size_t pool = 0; pool < specs_.size(); ++pool) {
+    for (std::size_t first = 0; first < pool && !engines_[pool]->kv_stores().has_joined(); ++first)
+      if (specs_[first].model == specs_[pool].model) engines_[pool]->join_store(*engines_[first]);
+  }
 }
 
 std::unique_ptr<Router> DeployedPools::make_router(const VariantChoice& choice,

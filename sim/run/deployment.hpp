@@ -51,6 +51,8 @@ class DeployedEngine {
   [[nodiscard]] PrefixTotals prefixes() const;
   [[nodiscard]] HostTotals host() const;
   [[nodiscard]] const KvStores& kv_stores() const { return *stores_; }
+  /// Replicas use the other pool's store where they can, from the first start on.
+  void join_store(DeployedEngine& other) { stores_->join(*other.stores_); }
   [[nodiscard]] AdapterTotals adapters() const;
   [[nodiscard]] EncoderTotals encoder() const;
   /// Of all replicas; empty without speculation.

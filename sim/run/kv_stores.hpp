@@ -1,5 +1,5 @@
-// The stores for KV blocks of a pool's replicas ([engine.kv_store]): one for all, or a new one for
-// each that starts. Internal to sim/run.
+// The stores for KV blocks of a pool's replicas ([engine.kv_store]): one for all, and for those of
+// other pools that read the same blocks, or a new one for each that starts. Internal to sim/run.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,15 @@ class KvStores {
   /// store has no room for one.
   KvStores(const Scenario& scenario, Bytes block);
 
+  /// Uses `other`'s, which must outlive it, if that is shared and its blocks are read by replicas
+  /// of this pool: same layout, format and size of blocks, same store. Both serve one model.
+  void join(KvStores& other);
+  /// Whether it uses another pool's.
+  [[nodiscard]] bool has_joined() const { return joined_ != nullptr; }
+
+  /// How many there are, of `replicas`, without another pool's.
+  [[nodiscard]] int own(int replicas) const;
+
   /// For a replica that starts; null without [engine.kv_store].
   std::shared_ptr<KvStore> for_start();
 
@@ -24,7 +33,9 @@ class KvStores {
 
  private:
   const Scenario& scenario_;
+  Bytes block_;
   std::int64_t blocks_ = 0;
+  KvStores* joined_ = nullptr;
   std::vector<std::shared_ptr<KvStore>> stores_;  // those of replicas that failed too
 };
 

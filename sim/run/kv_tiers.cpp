@@ -36,7 +36,8 @@ void add_store(const DeployedPools& pools, Report& report) {
     any = true;
     const double block = pools.engine(pool).memory().kv_block_all_ranks.value();
     const KvCopies copies = pools.engine(pool).host().copies;
-    const int stores = settings->shared ? 1 : replicas_max(pools.specs()[pool].scenario);
+    const int stores =
+        pools.engine(pool).kv_stores().own(replicas_max(pools.specs()[pool].scenario));
     sums.shared = sums.shared || settings->shared;
     sums.bytes += stores * settings->capacity.value();
     const double sent = block / settings->compression;

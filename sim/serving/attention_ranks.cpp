@@ -107,7 +107,9 @@ std::optional<std::int64_t> AttentionRanks::reserve(Sequence& sequence) {
   const auto freest = std::ranges::max_element(ranks_, {}, room);
   if (!room(*freest).first || freest->scheduler->waiting_for_blocks() > 0) return std::nullopt;
   KvCache& cache = *freest->cache;
-  const PrefixMatch match = cache.match_prefix(sequence);
+  // What a replica sends comes from there: of several connectors vLLM asks the first
+  // (MultiConnector).
+  const PrefixMatch match = cache.match_prefix(sequence, false);
   // The first token comes with the cache, and drafts follow it at once.
   const std::int64_t tokens = std::max(freest->scheduler->tokens_to_join(sequence),
                                        sequence.prompt_tokens + 1 + sequence.draft_room);

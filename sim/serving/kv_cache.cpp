@@ -67,7 +67,7 @@ KvCache::KvCache(std::int64_t blocks, int block_tokens, bool shares_prefixes, Ho
                   block_tokens);
 }
 
-PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
+PrefixMatch KvCache::match_prefix(const Sequence& sequence, bool store) const {
   if (sequence.swapped_blocks > 0) return match_swapped(sequence);
   PrefixMatch match;
   if (!shares_prefixes_) return match;
@@ -90,7 +90,8 @@ PrefixMatch KvCache::match_prefix(const Sequence& sequence) const {
       } else if (host_.holds(run.first)) {
         match.host_blocks += chunk_tokens / block_tokens_;
         match.host_tokens += chunk_tokens;
-      } else if (store_ != nullptr && !sequence.is_prefetched && store_->holds(run.first)) {
+      } else if (store && store_ != nullptr && !sequence.is_prefetched &&
+                 store_->holds(run.first)) {
         match.store_tokens += chunk_tokens;
       } else {
         return match;

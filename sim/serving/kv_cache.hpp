@@ -83,7 +83,8 @@ class KvCache {
   /// What is there already of a sequence that holds nothing: the longest prefix that is in the
   /// cache, or all that was swapped out. At least one of its known tokens is left to compute, since
   /// an engine needs the last one's logits.
-  [[nodiscard]] PrefixMatch match_prefix(const Sequence& sequence) const;
+  /// `store` false: a store is not looked at.
+  [[nodiscard]] PrefixMatch match_prefix(const Sequence& sequence, bool store = true) const;
   /// Lets a sequence that holds nothing hold `tokens` tokens, `match` among them, and keeps blocks
   /// for `reserved_tokens` of it (no fewer than `tokens`). Returns false and changes nothing if
   /// blocks are short.

@@ -23,8 +23,9 @@ const Keys<KvStoreSettings>& kv_store_keys() {
       {"shared",
        &S::shared,
        {},
-       "Whether all replicas of a pool share one store, which survives failures; each pool has one "
-       "of this capacity. false: each replica has its own (a local disk), lost with it."},
+       "Whether all replicas share one store, which survives failures: those of pools of one model "
+       "that also have the same layout, KV format, block size and store settings. false: each "
+       "replica has its own (a local disk), lost with it."},
       {"writes",
        &S::writes,
        {},

@@ -1,7 +1,9 @@
 // A tier of KV blocks behind the memory of replicas, as keys of [engine.kv_store]: a disk of each
-// replica's own, or one store that all replicas of a pool read and write, as LMCache's and
+// replica's own, or one store that all replicas of a model read and write, as LMCache's and
 // Mooncake's remote ones. How blocks go there and back is sim/serving/kv_store.hpp's.
 #pragma once
+
+#include <tuple>
 
 #include "sim/base/keys.hpp"
 
@@ -39,6 +41,15 @@ struct KvStoreSettings {
   double compression = 1.0;   // bytes of KV a byte that is kept and sent
   BytesPerSecond codec_rate;  // of KV bytes that are packed and unpacked; 0: at no cost
   SourcePosition position;    // of the capacity
+
+  /// Wherever they were written.
+  friend bool operator==(const KvStoreSettings& a, const KvStoreSettings& b) {
+    const auto all = [](const KvStoreSettings& s) {
+      return std::tuple(s.capacity, s.bandwidth, s.latency, s.shared, s.writes, s.write_on_drain,
+                        s.prefetch, s.prefetch_timeout, s.compression, s.codec_rate);
+    };
+    return all(a) == all(b);
+  }
 };
 
 const Keys<KvStoreSettings>& kv_store_keys();
