@@ -19,7 +19,7 @@ inline int run_program(CLI::App& program, const std::function<int()>& chosen, in
                        char** argv) {
   const auto fail = [&](int status, const std::string& message) {
     std::fflush(stdout);
-    say_beside("{}: {}\n", program.get_name(), message);
+    tell("{}: {}\n", program.get_name(), message);
     return status;
   };
   program.require_subcommand(1);

@@ -88,8 +88,7 @@ CommDataset load_comm_dataset(const DatasetOptions& options) {
                       "has no measured communication; foretoken-measure-comm "
                       "writes comm.csv");
   }
-  for (const auto& [reason, rows] : dataset.left_out)
-    say_beside("{} rows excluded: {}\n", rows, reason);
+  for (const auto& [reason, rows] : dataset.left_out) tell("{} rows excluded: {}\n", rows, reason);
   return dataset;
 }
 

@@ -2,12 +2,14 @@
 #include "calibration/app/subcommand.hpp"
 #include "calibration/program.hpp"
 #include "sim/base/huge_pages.hpp"
+#include "sim/terminal/help_format.hpp"
 
 int main(int argc, char** argv) {
   using namespace foretoken;
   use_huge_pages();
   CLI::App program("Trains, fits and evaluates the artifacts that Foretoken prices kernels with.",
                    "foretoken-calibrate");
+  program.formatter(std::make_shared<HelpFormat>());
   Action chosen;
   add_dump(program, chosen);
   add_doubts(program, chosen);

@@ -10,13 +10,13 @@
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_progress.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/library/host_calibration.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/engine_preset.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "sim/app/subcommand.hpp"
 #include "sim/app/sweep_progress.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
@@ -21,6 +20,7 @@
 #include "sim/run/run.hpp"
 #include "sim/scenario/closed_loop_scenario.hpp"
 #include "sim/scenario/unclear_drafts.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -14,10 +14,10 @@
 #include "sim/app/findings.hpp"
 #include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

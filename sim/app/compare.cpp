@@ -17,7 +17,6 @@
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/run_owner.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -26,6 +25,7 @@
 #include "sim/processes/forking_runner.hpp"
 #include "sim/report/page.hpp"
 #include "sim/run/run.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

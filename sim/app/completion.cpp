@@ -12,9 +12,9 @@
 #include "models/transformer.hpp"
 #include "sim/app/command_tree.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/engine_preset.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -12,12 +12,12 @@
 #include "kernels/estimators/features.hpp"
 #include "kernels/kernel_shape.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/report/gap_report.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/terminal/terminal.hpp"
 #include "workloads/measurements/measured_rows.hpp"
 
 namespace foretoken {

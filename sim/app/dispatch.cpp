@@ -14,12 +14,12 @@
 #include "kernels/tiles/moe_region.hpp"
 #include "models/transformer.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/terminal/terminal.hpp"
 #include "workloads/histogram_file.hpp"
 #include "workloads/routing_source.hpp"
 

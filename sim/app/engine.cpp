@@ -9,10 +9,10 @@
 #include "kernels/communication/engine_exchange.hpp"
 #include "sim/app/spec_value.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/engine_preset.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

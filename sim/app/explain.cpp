@@ -11,7 +11,6 @@
 #include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -24,6 +23,7 @@
 #include "sim/run/latency_collector.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/speculation_payoff.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/app/terminal.hpp"
 #include "sim/report/terminal_text.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

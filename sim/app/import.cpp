@@ -7,10 +7,10 @@
 
 #include "sim/app/launch_source.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

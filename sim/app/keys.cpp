@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/planner/plan/plan_settings.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/run/run.hpp"
 #include "sim/scenario/key_tables.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/app/terminal.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/deployments/deployment_format.hpp"
 #include "sim/report/terminal_text.hpp"
 #include "sim/report/text_table.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -8,14 +8,14 @@
 #include <cstdio>
 #include <vector>
 
-#include "sim/app/help_format.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/huge_pages.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_failure.hpp"
 #include "sim/run/run.hpp"
+#include "sim/terminal/help_format.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/library/foretoken.hpp"
 #include "sim/processes/child_processes.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

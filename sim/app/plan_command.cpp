@@ -11,7 +11,6 @@
 #include "sim/app/named_files.hpp"
 #include "sim/app/plan_progress.hpp"
 #include "sim/app/run_overrides.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -23,6 +22,7 @@
 #include "sim/planner/run_store.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

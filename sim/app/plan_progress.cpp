@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/app/terminal.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

@@ -11,10 +11,10 @@
 #include <memory>
 
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/library/kernel_pricer.hpp"
 #include "sim/run/run.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sim/app/terminal.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

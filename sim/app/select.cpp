@@ -10,12 +10,12 @@
 #include "kernels/tiles/tile_pool.hpp"
 #include "sim/app/library_tile.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/nearest_name.hpp"
 #include "sim/base/unit_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

@@ -11,11 +11,11 @@
 #include "sim/app/named_files.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

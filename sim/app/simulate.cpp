@@ -14,7 +14,6 @@
 #include "sim/app/progress_bar.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/app/traffic_text.hpp"
 #include "sim/base/change.hpp"
 #include "sim/base/json.hpp"
@@ -30,6 +29,7 @@
 #include "sim/run/step_log.hpp"
 #include "sim/run/token_log.hpp"
 #include "sim/run/trace_recorder.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

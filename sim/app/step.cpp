@@ -5,8 +5,8 @@
 #include "sim/app/step_output.hpp"
 #include "sim/app/step_subject.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

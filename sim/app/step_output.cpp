@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/app/terminal.hpp"
 #include "sim/report/number_text.hpp"
 #include "sim/report/rounding.hpp"
 #include "sim/report/text_table.hpp"
+#include "sim/terminal/terminal.hpp"
 #include "workloads/encoder_kernels.hpp"
 #include "workloads/routing_source.hpp"
 

@@ -8,7 +8,6 @@
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/run_owner.hpp"
 #include "sim/app/sweep_progress.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -17,6 +16,7 @@
 #include "sim/report/number_text.hpp"
 #include "sim/report/page.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

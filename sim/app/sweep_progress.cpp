@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <string>
 
-#include "sim/app/terminal.hpp"
 #include "sim/report/number_text.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

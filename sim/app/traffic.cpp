@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/app/traffic_source.hpp"
 #include "sim/app/traffic_text.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
 #include "sim/report/terminal_text.hpp"
+#include "sim/terminal/terminal.hpp"
 #include "workloads/requests/workload.hpp"
 
 namespace foretoken {

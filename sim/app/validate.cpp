@@ -10,7 +10,6 @@
 #include "sim/app/recorded_run.hpp"
 #include "sim/app/run_overrides.hpp"
 #include "sim/app/subcommand.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/json.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/toml.hpp"
@@ -21,6 +20,7 @@
 #include "sim/run/run.hpp"
 #include "sim/run/step_log.hpp"
 #include "sim/run/validation.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

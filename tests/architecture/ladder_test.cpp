@@ -33,6 +33,7 @@ const std::map<std::string, Names> ladder = {
     {"sim/serving/settings", {"sim/base"}},
     {"sim/serving", {"workloads", "sim/platform", "sim/metrics", "sim/serving/settings"}},
     {"sim/report", {"sim/base"}},
+    {"sim/terminal", {"sim/report"}},
     {"sim/scenario",
      {"hardware", "models", "workloads", "kernels/communication", "sim/metrics",
       "sim/serving/settings"}},
@@ -47,9 +48,11 @@ const std::map<std::string, Names> ladder = {
     {"sim/library", {"sim/deployments", "sim/run", "sim/processes", "sim/planner/compare"}},
     {"sim/python", {"sim/library"}},
     {"sim/live", {"sim/run"}},
-    {"sim/app", {"sim/library", "sim/live", "sim/planner/sweep", "sim/planner/plan"}},
+    {"sim/app",
+     {"sim/library", "sim/live", "sim/planner/sweep", "sim/planner/plan", "sim/terminal"}},
     {"calibration",
-     {"hardware", "kernels/predictors", "kernels/communication", "models", "workloads"}},
+     {"hardware", "kernels/predictors", "kernels/communication", "models", "workloads",
+      "sim/terminal"}},
 };
 
 // How an include of a third-party library begins → where it may stand.
@@ -63,7 +66,7 @@ const std::map<std::string, Names> library_homes = {
     {"torch/", {"calibration/train"}},
     {"ATen/", {"calibration/train"}},
     {"c10/", {"calibration/train"}},
-    {"CLI/", {"sim/app", "calibration"}},
+    {"CLI/", {"sim/app", "sim/terminal", "calibration"}},
     {"pybind11/", {"sim/python"}},
     {"zlib.h", {"workloads", "sim/report"}},
     {"boost/asio/", {"sim/live"}},

@@ -1,6 +1,8 @@
 """On 80 columns no line of a table, a list or a help text is wider, and no name in them is cut.
 
-    width.py FORETOKEN
+    width.py FORETOKEN [PROGRAM...]
+
+Of other programs, their help.
 
 Also: NO_COLOR and TERM=dumb on a terminal, where colours and lines that are written over would show,
 and titles that hold escape sequences, which must not reach it.
@@ -16,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-foretoken = sys.argv[1]
+foretoken, *others = sys.argv[1:]
 root = Path(__file__).resolve().parents[2]
 plain = {key: value for key, value in os.environ.items()
          if key not in ("COLUMNS", "NO_COLOR", "TERM", "LINES")}
@@ -27,12 +29,12 @@ def fail(message):
     failures.append(message)
 
 
-def run(arguments, columns=80, folder=root):
-    done = subprocess.run([foretoken, *arguments], cwd=folder, capture_output=True, text=True,
+def run(arguments, columns=80, folder=root, program=foretoken):
+    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True,
                           env={**plain, "COLUMNS": str(columns)}, stdin=subprocess.DEVNULL,
                           check=False)
     if done.returncode not in (0, 1):
-        fail(f"foretoken {' '.join(arguments)}: status {done.returncode}: {done.stderr}")
+        fail(f"{Path(program).name} {' '.join(arguments)}: status {done.returncode}: {done.stderr}")
     return done.stdout
 
 
@@ -93,18 +95,19 @@ commands += [(root / "examples" / f"{name}.cmd").read_text().split()
              if '"' not in (root / "examples" / f"{name}.cmd").read_text()]
 
 
-def subcommands_of(path):
-    text = run([*path, "--help"], columns=160)
+def subcommands_of(path, program=foretoken):
+    text = run([*path, "--help"], columns=160, program=program)
     listed = text.split("Subcommands:\n")[1].split("\n\n")[0] if "Subcommands:\n" in text else ""
     names = re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
-    return [[*path, "--help"]] + [help_ for name in names for help_ in subcommands_of([*path, name])]
+    return [[*path, "--help"]] + [help_ for name in names for help_ in subcommands_of([*path, name], program)]
 
 
 commands += subcommands_of([])
-for arguments in commands:
-    for line in run(arguments).splitlines():
-        if len(line) > 80:
-            fail(f"foretoken {' '.join(arguments)}: {len(line)} columns: {line}")
+for program in (foretoken, *others):
+    for arguments in commands if program == foretoken else subcommands_of([], program):
+        for line in run(arguments, program=program).splitlines():
+            if len(line) > 80:
+                fail(f"{Path(program).name} {' '.join(arguments)}: {len(line)} columns: {line}")
 
 # Names stand whole, at any width that is asked for.
 for kind, key in (("gpu", None), ("model", "models"), ("cluster", None)):

@@ -105,7 +105,7 @@ int count(const CountFlags& flags) {
       }
       say("{:20} {:4} counted in {:.0f} s\n", problem.name, chosen.size(), elapsed() - compiled);
     } catch (const ConfigError& error) {
-      say_beside("{}: {}\n", problem.name, error.what());
+      tell("{}: {}\n", problem.name, error.what());
       status = 1;
     }
     std::fflush(stdout);

@@ -2,11 +2,13 @@
 // simulated one or on recorded evaluations.
 #include "calibration/program.hpp"
 #include "calibration/tune/app/subcommand.hpp"
+#include "sim/terminal/help_format.hpp"
 
 int main(int argc, char** argv) {
   using namespace foretoken;
   CLI::App program("Finds faster GPU kernels with a bandit over (kernel, strategy).",
                    "foretoken-tune");
+  program.formatter(std::make_shared<HelpFormat>());
   tune::Action chosen;
   tune::add_list(program, chosen);
   tune::add_run(program, chosen);

@@ -177,7 +177,7 @@ int record(const RecordFlags& flags) {
       const Evaluation compiled = gpu.compile(source_of(*prepared, start_state(*prepared)),
                                               identity.architecture, reference);
       if (compiled.status != Status::ok) {
-        say_beside("{}: the reference does not compile: {}\n", prepared->name, compiled.detail);
+        tell("{}: the reference does not compile: {}\n", prepared->name, compiled.detail);
       }
     }
     Evaluation evaluation = piece.compiled;
@@ -187,7 +187,7 @@ int record(const RecordFlags& flags) {
             gpu.evaluate(*piece.problem, reference, piece.candidate, piece.cubin, identity.sms);
         evaluation.compile_seconds = piece.compiled.compile_seconds;
       } catch (const ConfigError& error) {
-        say_beside("{}\n", error.what());
+        tell("{}\n", error.what());
         status = 1;
         // Nothing of this problem can be judged; its pieces stay unwritten.
         while (judged + 1 < pieces.size() && pieces[judged + 1].problem == piece.problem) {

@@ -6,15 +6,15 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/app/help_format.hpp"
 #include "sim/app/mpi/rank_runner.hpp"
 #include "sim/app/plan_command.hpp"
 #include "sim/app/sweep_command.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/huge_pages.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_failure.hpp"
+#include "sim/terminal/help_format.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 

@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "sim/app/mpi/rank_text.hpp"
-#include "sim/app/terminal.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

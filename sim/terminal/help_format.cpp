@@ -1,7 +1,7 @@
-#include "sim/app/help_format.hpp"
+#include "sim/terminal/help_format.hpp"
 
-#include "sim/app/terminal.hpp"
 #include "sim/report/terminal_text.hpp"
+#include "sim/terminal/terminal.hpp"
 
 namespace foretoken {
 namespace {

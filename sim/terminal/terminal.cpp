@@ -1,4 +1,4 @@
-#include "sim/app/terminal.hpp"
+#include "sim/terminal/terminal.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -71,8 +71,8 @@ void tell_text(std::string_view text) {
 
 void rewrite_line(std::string_view text) {
   // The last column stays free: some terminals go on to the next line with it.
-  const std::string line = fitted(printable(text), terminal_width(stderr) - 1);
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  const std::string line = "\r\x1b[K" + fitted(printable(text), terminal_width(stderr) - 1);
+  std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
 }
 
