@@ -78,14 +78,16 @@ CollectiveCost chosen(const CollectiveCall& call, const GroupLinks& links,
                       const CommParameters& parameters) {
   if (call.op != CollectiveOp::all_reduce) return tuned(call, links, parameters);
   std::optional<CollectiveCost> own;
+  CollectiveCall by_nccl = call;
   if (call.algorithm == "auto") {
     own = usual(call, links, parameters);
   } else if (const auto engine = parse_engine_version(call.algorithm)) {
     own = engines_own(*engine, call, links, parameters);
+    if (!starts_nccl_with_nvls(engine->engine)) by_nccl.reduces_in_switch = false;
   } else if (const auto* named = find_serving(call.algorithm, call, links, parameters)) {
     own = named->cost(call, links, parameters);
   }
-  return own ? *std::move(own) : tuned(call, links, parameters);
+  return own ? *std::move(own) : tuned(by_nccl, links, parameters);
 }
 
 /// Whether all ranks meet in one of NCCL's kernels.

@@ -102,6 +102,8 @@ std::string engine_all_reduce(std::string_view asked, Framework engine, std::str
   return version.empty() ? std::string(name) : fmt::format("{}-{}", name, version);
 }
 
+bool starts_nccl_with_nvls(Framework engine) { return engine != Framework::sglang; }
+
 const AllReduceChoices& AllReduceChoices::built_in() {
   static const AllReduceChoices all = [] {
     std::vector<AllReduceChoice> choices;

@@ -43,6 +43,10 @@ struct AllReduceChoice {
 /// it. PyTorch alone has no kernels of its own: "nccl". Any other `asked` stays as it is.
 std::string engine_all_reduce(std::string_view asked, Framework engine, std::string_view version);
 
+/// Whether the engine starts NCCL with NVLink SHARP. SGLang does not (sgl-project/sglang#631;
+/// engine.py, _set_envs_and_config: NCCL_NVLS_ENABLE=0), unless --enable-nccl-nvls asks for it.
+bool starts_nccl_with_nvls(Framework engine);
+
 class AllReduceChoices {
  public:
   explicit AllReduceChoices(std::vector<AllReduceChoice> choices) : choices_(std::move(choices)) {}
