@@ -383,7 +383,8 @@ void StageProgram::Builder::add_adapters(const Operator& op, const LinearShape& 
 }
 
 StageProgram::Rows StageProgram::Builder::rows_of(const Operator& op) const {
-  return is_whole(op) ? Rows::share : Rows::tokens;
+  if (is_whole(op)) return is_behind_gather(op) ? Rows::stage : Rows::share;
+  return Rows::tokens;
 }
 
 void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp op,

@@ -105,6 +105,8 @@ class StageProgram::Builder {
   [[nodiscard]] double dispatched_bytes(std::int64_t width) const;
   /// Whether every rank runs `op` whole on its own share of the tokens (router, shared expert).
   [[nodiscard]] bool is_whole(const Operator& op) const { return op.of_moe && shares_attention(); }
+  /// Whether it does so on all ranks' tokens instead.
+  [[nodiscard]] bool is_behind_gather(const Operator& op) const;
   [[nodiscard]] Rows rows_of(const Operator& op) const;
   [[nodiscard]] bool shares_attention() const { return layout_.exchanges_tokens(); }
   [[nodiscard]] bool has_routed_rows() const;

@@ -30,6 +30,20 @@ void StageProgram::Builder::add_experts(const Operator& op, int calls) {
   add_expert_adapters(op, sharing, calls);
 }
 
+/// SGLang gathers all ranks' tokens before the block of experts (communicator.py, prepare_mlp), so
+/// that each rank routes all of them and adds up all results. Shared experts are then split by
+/// width, which is as much work as a rank's own tokens.
+bool StageProgram::Builder::is_behind_gather(const Operator& op) const {
+  const auto gathers = [](ExchangeMethod method) {
+    return method == ExchangeMethod::all_gather || method == ExchangeMethod::all_reduce;
+  };
+  const bool is_replicated = op.kind == OperatorKind::topk_routing ||
+                             op.kind == OperatorKind::addition || op.shard == Shard::replicated;
+  return settings_.implementation.framework == Framework::sglang && is_replicated &&
+         layout_.expert_gpus == 0 && gathers(settings_.expert_exchange.prompts) &&
+         gathers(settings_.expert_exchange.decodes);
+}
+
 /// Behind DeepEP vLLM and SGLang multiply blocks' fp8 by DeepGEMM, and only the rows that came.
 bool StageProgram::Builder::has_routed_rows() const {
   const auto is_deepep = [](ExchangeMethod method) {

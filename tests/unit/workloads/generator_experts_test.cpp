@@ -216,6 +216,31 @@ TEST(Generate, AllGatherBringsAllTokensToAllRanks) {
   EXPECT_EQ(kernel<Collective>(sequence, "moe_reduce_scatter").bytes, gather.bytes);
 }
 
+// SGLang gathers the 160 tokens of both groups before it routes them; shared
+// experts are split by width, which costs what a rank's own fifty do. Behind DeepEP, and in other
+// engines, each rank routes its own.
+TEST(Generate, SglangRoutesWhatItHasGathered) {
+  const ParallelLayout layout{.tensor = 2, .expert = 4, .data_parallel_attention = 2};
+  ExecutionSettings settings;
+  const auto routed_rows = [&](Framework engine, ExchangeMethod method) {
+    settings.implementation.framework = engine;
+    settings.expert_exchange = {method, method, 0, {}};
+    const KernelSequence sequence = generate(small_moe(), layout, settings, batch_beside_60(), 0);
+    const auto product_rows = [&](const char* role) {
+      return std::get<Gemm>(find(sequence, role).kernel).m;
+    };
+    const std::int64_t rows = product_rows("router");
+    EXPECT_EQ(kernel<TopKRouting>(sequence, "topk_routing").tokens, rows);
+    EXPECT_EQ(kernel<SiluAndMul>(sequence, "expert_sum").tokens, rows);
+    EXPECT_EQ(product_rows("shared_gate_up_proj"), 50);
+    return rows;
+  };
+  EXPECT_EQ(routed_rows(Framework::sglang, ExchangeMethod::all_reduce), 160);
+  EXPECT_EQ(routed_rows(Framework::sglang, ExchangeMethod::all_gather), 160);
+  EXPECT_EQ(routed_rows(Framework::sglang, ExchangeMethod::deepep_normal), 50);
+  EXPECT_EQ(routed_rows(Framework::vllm, ExchangeMethod::all_gather), 50);
+}
+
 TEST(StageProgram, LocalAndJointPartsAddUpToAll) {
   const StageProgram program(small_moe(), {.expert = 4, .data_parallel_attention = 4}, {}, 0);
   const BatchShape batch = batch_beside_60();
