@@ -31,6 +31,18 @@ bool begins_with_any(const std::vector<std::string>& beginnings, const std::stri
          });
 }
 
+void read_switch(TableReader& table, const char* key, std::optional<bool>& out) {
+  if (bool value = false; table.read(key, value)) out = value;
+}
+
+LayoutRule read_layout(TableReader table) {
+  LayoutRule layout;
+  read_switch(table, "expert_parallel", layout.expert_parallel);
+  read_switch(table, "attention_ranks", layout.attention_ranks);
+  table.finish();
+  return layout;
+}
+
 RuleScope read_scope(TableReader table) {
   RuleScope scope;
   table.read("sources", scope.sources);
@@ -40,14 +52,11 @@ RuleScope read_scope(TableReader table) {
   table.read("models", scope.models);
   table.read("systems", scope.systems);
   table.read("formats", scope.formats);
-  const auto read_switch = [&](const char* key, std::optional<bool>& out) {
-    if (bool value = false; table.read(key, value)) out = value;
-  };
-  read_switch("experts", scope.experts);
-  read_switch("attention_ranks", scope.attention_ranks);
-  read_switch("expert_parallel", scope.expert_parallel);
-  read_switch("disaggregated", scope.disaggregated);
-  read_switch("prefill_attention_ranks", scope.prefill_attention_ranks);
+  read_switch(table, "experts", scope.experts);
+  read_switch(table, "attention_ranks", scope.attention_ranks);
+  read_switch(table, "expert_parallel", scope.expert_parallel);
+  read_switch(table, "disaggregated", scope.disaggregated);
+  read_switch(table, "prefill_attention_ranks", scope.prefill_attention_ranks);
   table.read("users_at_least", scope.users_at_least);
   table.read("users_below", scope.users_below);
   table.read("decode_workers", scope.decode_workers);
@@ -75,12 +84,10 @@ ServerRule read_rule(const Value& given, Diagnostics& diagnostics, const std::st
                   "is a share of the nominal length: above 0, up to 1");
     reader.finish();
   }
-  if (const Value* layout = table.find_table("layout")) {
-    TableReader reader(*layout, diagnostics, name + ".layout");
-    reader.read("expert_parallel", rule.spreads_experts);
-    reader.read("attention_ranks", rule.ranks_attention);
-    reader.finish();
-  }
+  if (const Value* layout = table.find_table("layout"))
+    rule.layout = read_layout({*layout, diagnostics, name + ".layout"});
+  if (const Value* layout = table.find_table("prefill_layout"))
+    rule.prefill_layout = read_layout({*layout, diagnostics, name + ".prefill_layout"});
   for (const char* section : {"model", "cluster", "deployment", "engine", "workload"}) {
     if (const Value* settings = table.find_table(section))
       rule.tables.emplace_back(section, *settings);
@@ -114,6 +121,16 @@ bool RuleScope::holds(const ClosedLoopPoint& point, const std::string& model,
          (prompt_below == 0 || point.prompt_tokens < prompt_below) &&
          (output_below == 0 || point.output_tokens < output_below) &&
          (tensor_below == 0 || launched_tensor(point) < tensor_below);
+}
+
+MeasuredLayout LayoutRule::applied_to(MeasuredLayout layout) const {
+  const int shared = layout.tensor * layout.attention_ranks;
+  if (expert_parallel) layout.experts = *expert_parallel ? shared : 1;
+  if (attention_ranks) {
+    layout.attention_ranks = *attention_ranks ? shared : 1;
+    layout.tensor = *attention_ranks ? 1 : shared;
+  }
+  return layout;
 }
 
 ServerRules read_server_rules(const Value& root) {
@@ -158,13 +175,9 @@ ClosedLoopPoint with_whole_layout(const ServerRules& rules, const ClosedLoopPoin
                                   const std::string& model, bool has_experts) {
   ClosedLoopPoint whole = point;
   for (const ServerRule& rule : rules.rules) {
-    if (!rule.spreads_experts && !rule.ranks_attention) continue;
     if (!rule.scope.holds(point, model, has_experts)) continue;
-    if (rule.spreads_experts) whole.layout.experts = point.layout.tensor;
-    if (rule.ranks_attention) {
-      whole.layout.attention_ranks = point.layout.tensor;
-      whole.layout.tensor = 1;
-    }
+    whole.layout = rule.layout.applied_to(whole.layout);
+    if (whole.prefill) whole.prefill = rule.prefill_layout.applied_to(*whole.prefill);
   }
   return whole;
 }

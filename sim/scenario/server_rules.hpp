@@ -13,6 +13,8 @@
 //   [rule.layout]                     what rows leave out of the layout; other rules' conditions
 //   expert_parallel = true            and sums see it: experts are spread over all tensor ranks,
 //   attention_ranks = true            which are attention ranks of one GPU each
+//   [rule.prefill_layout]             the same of the pool that prefills, or that it has none,
+//   attention_ranks = false           where rows contradict what ran
 //   [rule.decode]                     keys of [engine] for the pool that decodes, where others
 //   sequences_max = 2                 prefill; [rule.prefill] for those
 #pragma once
@@ -50,11 +52,18 @@ struct RuleScope {
                            bool has_experts) const;
 };
 
+/// What a rule says of a layout; nullopt: what the row says.
+struct LayoutRule {
+  std::optional<bool> expert_parallel;  // experts over all GPUs, or each on all of them
+  std::optional<bool> attention_ranks;  // as many as GPUs, or one
+
+  [[nodiscard]] MeasuredLayout applied_to(MeasuredLayout layout) const;
+};
+
 struct ServerRule {
   RuleScope scope;
-  double length_from = 0;        // 0 = not said here
-  bool spreads_experts = false;  // [rule.layout]
-  bool ranks_attention = false;
+  double length_from = 0;  // 0 = not said here
+  LayoutRule layout, prefill_layout;
   ValueObject tables;  // of the scenario
   ValueObject pools;   // engine keys of "prefill" and "decode", where these are apart
 };

@@ -251,6 +251,27 @@ TEST(ServerSettings, RulesSayWhatRowsLeaveOutOfTheLayout) {
   EXPECT_TRUE(servers.is_calibration(point)) << "by what the row says";
 }
 
+// Rows of one configuration call its prefill workers by attention ranks in one month only.
+TEST(ServerSettings, RulesCorrectTheLayoutOfWorkersThatPrefill) {
+  const ServerSettings servers = settings_of(
+      "[[rule]]\nabout = \"a\"\nwhere = { prompt_at_least = 100 }\n"
+      "[rule.prefill_layout]\nattention_ranks = false\n"
+      "[[rule]]\nabout = \"b\"\nwhere = { prompt_below = 100 }\n"
+      "[rule.prefill_layout]\nattention_ranks = true\nexpert_parallel = false\n");
+  ClosedLoopPoint point = a_point();
+  const auto prefill_is = [&](const std::string& layout) {
+    EXPECT_EQ(to_toml(*servers.scenario(point).find("pool")->find("prefill")),
+              "role = \"prefill\"\n" + layout + "replicas = 2\n");
+  };
+  for (const int ranks : {1, 8}) {
+    point.prompt_tokens = 100;
+    point.prefill = {.tensor = 8 / ranks, .attention_ranks = ranks, .experts = 8, .workers = 2};
+    prefill_is("tensor_parallel = 8\npipeline_parallel = 1\nexpert_parallel = 8\n");
+    point.prompt_tokens = 99;
+    prefill_is("tensor_parallel = 1\npipeline_parallel = 1\ndata_parallel_attention = 8\n");
+  }
+}
+
 TEST(ServerSettings, RulesReachThePoolsOfThoseApart) {
   const ServerSettings servers = settings_of(
       "[[rule]]\nabout = \"a\"\nwhere = { decode_workers = 3, users_below = 9 }\n"
