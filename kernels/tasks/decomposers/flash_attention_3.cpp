@@ -39,11 +39,8 @@ Fa3Tile fa3_tile(const Attention& kernel, bool is_causal) {
   return {128, 64};
 }
 
-/// An upper bound on the splits of a sequence, as if the longest one were alone: the fewest that
-/// fill the last wave to 0.85 of what any number of splits does.
-std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_blocks) {
-  if (static_cast<double>(ctas) >= 0.8 * static_cast<double>(sms) || key_blocks <= 4) return 1;
-  const std::int64_t most = std::min({fa3_splits_max, sms, key_blocks});
+/// The fewest splits, of `most`, that fill the last wave to 0.85 of what any number of them does.
+std::int64_t fewest_splits(std::int64_t ctas, std::int64_t sms, std::int64_t most) {
   constexpr double enough = 0.85;
   std::array<double, fa3_splits_max> fills;  // of the last wave, by splits less 1
   double best = 0, best_below = 0;           // of all; of those that could do only by a poor best
@@ -61,6 +58,20 @@ std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_bl
   const auto* const found = std::find_if(fills.begin(), fills.begin() + most,
                                          [&](double fill) { return fill >= enough * best; });
   return found - fills.begin() + 1;
+}
+
+/// An upper bound on the splits of a sequence, as if the longest one were alone.
+std::int64_t fa3_splits(std::int64_t ctas, std::int64_t sms, std::int64_t key_blocks) {
+  if (static_cast<double>(ctas) >= 0.8 * static_cast<double>(sms) || key_blocks <= 4) return 1;
+  // Contexts of many blocks ask the same over and over.
+  struct Asked {
+    std::int64_t ctas = 0, sms = 0, most = 0, answer = 0;
+  };
+  static thread_local Asked last;
+  const std::int64_t most = std::min({fa3_splits_max, sms, key_blocks});
+  if (last.ctas != ctas || last.sms != sms || last.most != most)
+    last = {ctas, sms, most, fewest_splits(ctas, sms, most)};
+  return last.answer;
 }
 
 class Fa3 {
