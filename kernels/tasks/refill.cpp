@@ -32,30 +32,14 @@ FORETOKEN_WIDE void add_pass_wide(std::span<const TaskGroup> groups, const std::
   add_pass(groups, sm_of, sms);
 }
 
-/// Of each group's task, in sixteenths of a cycle.
-[[gnu::always_inline]] inline void tick(std::span<const TaskGroup> groups, const PipeRates& rates,
-                                        std::uint64_t* ticks) {
-  // Through a signed number: x86-64 has no other instruction for it.
-  for (const TaskGroup& group : groups)
-    *ticks++ = static_cast<std::uint64_t>(
-        static_cast<std::int64_t>(rates.cycles(group.task) * 16.0 + 0.5));
-}
-
-FORETOKEN_WIDE void tick_wide(std::span<const TaskGroup> groups, const PipeRates& rates,
-                              std::uint64_t* ticks) {
-  tick(groups, rates, ticks);
-}
-
-/// Coarser where one is longer than a calendar.
+/// Of each group's task, in sixteenths of a cycle; coarser where one is longer than a calendar.
 RecycledVector<std::uint64_t> ticks_of(const Launch& launch, const GpuSpec& gpu,
                                        const CtaSlots& slots) {
-  RecycledVector<std::uint64_t> ticks(launch.tasks.size());
+  RecycledVector<std::uint64_t> ticks;
+  ticks.reserve(launch.tasks.size());
   const PipeRates rates(launch.tensor_dtype, gpu);
-  if (widest_lanes() == Lanes::wide) {
-    tick_wide(launch.tasks, rates, ticks.data());
-  } else {
-    tick(launch.tasks, rates, ticks.data());
-  }
+  for (const TaskGroup& group : launch.tasks)
+    ticks.push_back(static_cast<std::uint64_t>(rates.cycles(group.task) * 16.0 + 0.5));
   const std::uint64_t longest = *std::ranges::max_element(ticks);
   int coarser = 0;
   while (longest >> coarser > slots.longest_max()) ++coarser;

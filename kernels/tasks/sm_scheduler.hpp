@@ -53,7 +53,7 @@ PlacedLoad placed_load(const Launch& launch, const GpuSpec& gpu);
 /// All tasks of a launch, wherever they run.
 Task total_of(const Launch& launch);
 
-/// What an SM's pipes do in a cycle.
+/// What an SM's pipes do in a cycle; worked out once for all tasks of a launch.
 class PipeRates {
  public:
   PipeRates(DType tensor_dtype, const GpuSpec& gpu)
@@ -67,7 +67,7 @@ class PipeRates {
     const std::array<double, 4> all = {task.tensor_ops, task.fma_ops, task.xu_ops,
                                        task.bytes_loaded};
     double longest = 0;
-    for (std::size_t pipe = 0; pipe < all.size(); ++pipe)  // four divisions at once, as vectors
+    for (std::size_t pipe = 0; pipe < all.size(); ++pipe)
       longest = std::max(longest, all[pipe] > 0 ? all[pipe] / a_cycle_[pipe] : 0.0);
     return longest;
   }

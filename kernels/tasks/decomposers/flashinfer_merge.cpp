@@ -29,20 +29,14 @@ Launch merge_states_launch(std::span<const MergeRun> runs, int head_dim, const G
   launch.shape.shared_memory =
       Bytes(merge_stages * rows_cta * head_dim * partial_bytes + merge_threads * sum_bytes);
   std::int64_t rows = 0;
-  std::int64_t chunks = 0;  // of the last run
   for (const MergeRun& run : runs) {
-    rows += run.rows;
-    if (run.chunks == chunks && !launch.tasks.empty()) {
-      launch.tasks.back().count += run.rows;
-      continue;
-    }
-    chunks = run.chunks;
     const auto partials = static_cast<double>(run.chunks);
     Task task;
     task.bytes_loaded = partials * (head_dim * partial_bytes + sum_bytes);
     task.fma_ops = partials * 2 * head_dim;    // scale both, add
     task.xu_ops = partials * 2 * threads_row;  // exp2 of both scales, in every thread of the row
     append_tasks(launch.tasks, task, run.rows);
+    rows += run.rows;
   }
   const std::int64_t resident = std::max(1, resident_ctas(launch.shape, gpu));
   launch.shape.grid_x = gpu.sm_count * std::min(resident, ceil_div(rows, gpu.sm_count));
