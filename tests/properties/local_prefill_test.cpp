@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/properties/counted_sessions.hpp"
 #include "tests/properties/forked_run.hpp"
 
 namespace foretoken::local_prefill_test {
@@ -90,13 +91,12 @@ TEST(LocalPrefill, OfAllPromptsIsWhatOneEngineDoes) {
   EXPECT_NE(*apart, *handed);
 }
 
-/// The conversations of sessions_test.cpp: turns of 164, 314 and 464 tokens, blocks of 16, 64
-/// tokens of a system prompt, the first turns computed where they are decoded. The prefill replica
+/// Blocks of 16, the first turns computed where they are decoded. The prefill replica
 /// computes 314 tokens and keeps 304, of which the third turn finds all, the second session's turns
 /// the system prompt's 64 and 304. The decode replica computes the second session's first turn
 /// behind the system prompt; of all other prompts it has 208 and 352, which need not come.
 TEST(LocalPrefill, PrefixesAreCountedWhereThePromptIsComputed) {
-  const Report report = run_scenario(scenario_from(R"([model]
+  const Report report = run_scenario(scenario_from(std::string(R"([model]
 name = "llama-3.1-8b"
 [cluster]
 name = "h200-sxm-1x2"
@@ -108,18 +108,7 @@ role = "prefill"
 role = "decode"
 [predictor]
 name = "roofline"
-[workload]
-arrivals = "closed_loop"
-users = 1
-requests = 6
-prompt_tokens = 100
-output_tokens = 50
-[workload.sessions]
-turns = 3
-think_time = "1 s"
-[workload.system_prompts]
-tokens = 64
-)"),
+)") + counted_sessions),
                                      Catalogs());
   ASSERT_EQ(report.kv_transfers->local, 2);
   const double asked = 2 * (164 + 314 + 464);

@@ -4,30 +4,20 @@
 
 #include <set>
 
+#include "tests/properties/counted_sessions.hpp"
 #include "tests/properties/run_text.hpp"
 
 namespace foretoken {
 namespace {
 
-constexpr const char* one_user = R"(
+const std::string one_user = std::string(R"(
 [model]
 name = "llama-3.1-8b"
 [cluster]
 name = "h200-sxm-1"
 [predictor]
 name = "roofline"
-[workload]
-arrivals = "closed_loop"
-users = 1
-requests = 6
-prompt_tokens = 100
-output_tokens = 50
-[workload.sessions]
-turns = 3
-think_time = "1 s"
-[workload.system_prompts]
-tokens = 64
-)";
+)") + counted_sessions;
 
 TEST(SessionProperties, PrefixReuseIsWhatCountingByHandSays) {
   // Blocks of 16. The first turn's prompt has 64 + 100 = 164 tokens; with its answer, of which the

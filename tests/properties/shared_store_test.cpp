@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/properties/counted_sessions.hpp"
 #include "tests/properties/forked_run.hpp"
 
 namespace foretoken::shared_store_test {
@@ -24,28 +25,14 @@ writes = "computed"
 name = "roofline"
 )";
 
-/// The conversations of sessions_test.cpp, one after the other.
-constexpr const char* one_user = R"([cluster]
-name = "h200-sxm-1x2"
-[workload]
-arrivals = "closed_loop"
-users = 1
-requests = 6
-prompt_tokens = 100
-output_tokens = 50
-[workload.sessions]
-turns = 3
-think_time = "1 s"
-[workload.system_prompts]
-tokens = 64
-)";
-
-/// Turns of 164, 314 and 464 tokens, blocks of 16. Of the first the prefill replica keeps 160
+/// Blocks of 16. Of the first turn the prefill replica keeps 160
 /// tokens and the decode replica stores 208, answer included; the second turn finds the 48 between
 /// in the store, the third likewise 304 and 352, and the second session the system prompt's 64: as
 /// much as one engine that does both. Each chunk is written by whoever has it first.
 TEST(SharedStore, PromptsFindTheAnswersBeforeThem) {
-  const Report report = run_scenario(scenario_from(std::string(apart) + one_user), Catalogs());
+  const Report report = run_scenario(
+      scenario_from(std::string(apart) + "[cluster]\nname = \"h200-sxm-1x2\"\n" + counted_sessions),
+      Catalogs());
   const double asked = 2 * (164 + 314 + 464);
   EXPECT_DOUBLE_EQ(*report.kv.prefix_hit_rate, (2 * (208 + 352) + 64) / asked);
   EXPECT_DOUBLE_EQ(*report.kv.store_hit_rate, 4 * 48 / asked);
