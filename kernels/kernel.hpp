@@ -267,8 +267,14 @@ std::optional<bool> cold_state(const Kernel& kernel);
 /// Nothing happens to kernels that cannot say.
 void set_cold(Kernel& kernel, bool is_cold);
 
-/// Kernels of a layer of experts that run on two streams at once (expert_streams.hpp).
-enum class ExpertStream : std::uint8_t { none, routed, shared };
+/// Where a kernel runs (kernel_streams.hpp): a fork's lanes at once, what follows on lane 0.
+struct StreamLane {
+  int fork = 0;  // its number in the stage; 0 = none: the kernel runs alone
+  int lane = 0;
+
+  [[nodiscard]] bool is_aside() const { return fork > 0 && lane > 0; }
+  friend bool operator==(const StreamLane&, const StreamLane&) = default;
+};
 
 /// A kernel, what it does in the model ("qkv_proj"), and how often this stage runs it.
 /// `role` points at a string literal or at a name the model owns.
@@ -279,7 +285,7 @@ struct KernelCall {
   int segment = 0;  // run of computation or communication it belongs to (workloads/segments.hpp)
   LoadPart part = LoadPart::all;  // of the step's load, and of its rows where they are the load's
   int context_parts = 1;          // ranks that share the contexts which it reads
-  ExpertStream experts = ExpertStream::none;
+  StreamLane stream = {};
   bool expands_cached = false;  // as in Mla, of the product that makes keys and values
 
   [[nodiscard]] AttentionLoad load_of(const AttentionLoad& step) const {

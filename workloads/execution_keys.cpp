@@ -40,6 +40,12 @@ const Keys<ExecutionSettings>& execution_keys() {
        "Largest step whose shared experts run on a separate stream, concurrent with the router and "
        "the routed experts (vLLM's shared_experts_stream, SGLang's and TensorRT-LLM's second "
        "stream). Presets set it by version. 0: one after the other."},
+      {"compressor_beside",
+       &S::compressor_beside,
+       {.range = at_least(0), .unit = "tokens", .quiet = true},
+       "Largest step whose KV compressor and index run on separate streams, concurrent with the "
+       "queries' projections (DeepSeek-V4 in vLLM and SGLang). Presets set it by GPU. 0: one after "
+       "the other."},
       {"overlap",
        &S::overlap,
        {.quiet = true},

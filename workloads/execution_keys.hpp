@@ -7,7 +7,7 @@
 namespace foretoken {
 
 /// framework, expert_kernels, block_kernels, sampling, fused_all_reduce, shared_experts_beside,
-/// overlap.
+/// compressor_beside, overlap.
 const Keys<ExecutionSettings>& execution_keys();
 
 }  // namespace foretoken

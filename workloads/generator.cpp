@@ -91,7 +91,6 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
       expert_ranks_(layout.expert_ranks()),
       framework_(settings.implementation.framework),
       sampling_(settings.sampling),
-      beside_tokens_max_(settings.shared_experts_beside),
       decode_tokens_max_(settings.expert_exchange.decode_tokens_max),
       dense_contexts_max_(Builder::dense_contexts_max(model, layout, settings)),
       groups_(groups_on_ranks(model, layout)) {
@@ -100,6 +99,7 @@ StageProgram::StageProgram(const Transformer& model, const ParallelLayout& layou
   blocks_ = builder.take_blocks();
   for (const Step& step : steps_) {
     if (const auto* experts = std::get_if<FusedMoe>(&step.call.kernel)) experts_ = *experts;
+    forks_decodes_alone_ = forks_decodes_alone_ || step.stream_of_decodes;
   }
 }
 
@@ -203,6 +203,10 @@ double StageProgram::rows_of(const Step& step, const BatchShape& batch) const {
   return static_cast<double>(batch.tokens);
 }
 
+bool StageProgram::forks(const Step& step, const BatchShape& batch) {
+  return batch.tokens <= step.stream_tokens_max && !(step.stream_of_decodes && batch.has_prompts());
+}
+
 KernelSequence StageProgram::kernels(const BatchShape& batch, StagePart part) const {
   KernelSequence sequence;
   list_kernels(batch, part, sequence);
@@ -223,7 +227,7 @@ void StageProgram::list_kernels(const BatchShape& batch, StagePart part,
     const double rows = rows_of(step, batch);
     if (rows <= step.fused_rows) continue;
     KernelCall& call = sequence.emplace_back(step.call);
-    if (batch.tokens <= beside_tokens_max_) call.experts = step.beside;
+    if (forks(step, batch)) call.stream = step.stream;
     const std::int64_t weights = low_rank_weights(step, batch);
     if (call.part == LoadPart::all && call.context_parts == 1) {
       std::visit(

@@ -50,6 +50,8 @@ struct ExecutionSettings {
   Bytes fused_all_reduce = Bytes(0.0);
   /// Steps of up to so many tokens run shared experts beside the routed ones; 0 = none.
   std::int64_t shared_experts_beside = 0;
+  /// And compressors and the index of compressed attention beside its queries.
+  std::int64_t compressor_beside = 0;
   /// Whose kernels run. Serving is cold: each layer reads weights of its own. What a kernel before
   /// has just written is not: norms, rope, activations, sampling and routing find it in the L2.
   Implementation implementation = {.is_cold = true};
@@ -119,6 +121,9 @@ class StageProgram {
   /// Whether sparse attention is left out for a dense one: SGLang, steps of prompts alone, none of
   /// which has more keys than an index would choose (kernels/latent_prompts.hpp).
   [[nodiscard]] bool attends_densely(const BatchShape& batch) const;
+  /// Whether kernels run on streams of their own (kernel_streams.hpp) in steps without prompts
+  /// only.
+  [[nodiscard]] bool forks_decodes_alone() const { return forks_decodes_alone_; }
 
   /// Weights of one adapter on a rank of the stage, in 16 bit.
   [[nodiscard]] Bytes adapter_bytes() const;
@@ -164,12 +169,15 @@ class StageProgram {
     std::int64_t chunk = 0;  // attention within chunks of so many tokens; 0 = none
     When when = When::always;
     Attends attends = Attends::always;
-    double fused_rows = 0;                     // up to so many are a part of the launch before
-    ExpertStream beside = ExpertStream::none;  // where there are few tokens
+    double fused_rows = 0;  // up to so many are a part of the launch before
+    StreamLane stream = {};
+    std::int64_t stream_tokens_max = 0;  // of steps that run on it
+    bool stream_of_decodes = false;      // and have no prompts
   };
   class Builder;
 
   [[nodiscard]] double rows_of(const Step& step, const BatchShape& batch) const;
+  [[nodiscard]] static bool forks(const Step& step, const BatchShape& batch);
   [[nodiscard]] std::int64_t low_rank_weights(const Step& step, const BatchShape& batch) const;
   [[nodiscard]] std::int64_t judged_rows(const BatchShape& batch) const;
   [[nodiscard]] When when_of(const BatchShape& batch) const;
@@ -181,11 +189,11 @@ class StageProgram {
   int stage_ranks_, expert_ranks_;
   Framework framework_;  // whose kernels judge drafts
   SamplingMethod sampling_;
-  std::int64_t beside_tokens_max_;   // that shared experts run beside the routed ones of
   int decode_tokens_max_;            // that are exchanged as decodes; 0 = any
   std::int64_t dense_contexts_max_;  // contexts that prompts attend to densely
-  ExpertGroups groups_;              // that a token's experts are limited to
-  FusedMoe experts_;                 // without tokens; experts = 0: a dense model
+  bool forks_decodes_alone_ = false;
+  ExpertGroups groups_;  // that a token's experts are limited to
+  FusedMoe experts_;     // without tokens; experts = 0: a dense model
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
 };

@@ -64,6 +64,7 @@ void StageProgram::Builder::add_send() {
 
 void StageProgram::Builder::add_group(const LayerGroup& group) {
   start_block(group.layers);
+  forks_before_ += 2;
   for (Operator& op : layer_graph(model_, group.last)) {
     // Layer 0 differs from its like in one kernel: its first norm has no residual to add.
     const bool splits =
@@ -77,7 +78,7 @@ void StageProgram::Builder::add_group(const LayerGroup& group) {
     add_operator(op, group.layers - (splits ? 1 : 0));
     for (Step& step : std::span(steps_).subspan(first)) {
       if (step.attends == Attends::always) step.attends = attends_of(op);
-      if (!std::holds_alternative<Collective>(step.call.kernel)) step.beside = stream_of(op);
+      if (!std::holds_alternative<Collective>(step.call.kernel)) put_on_stream(op, step);
     }
   }
 }
@@ -393,13 +394,6 @@ void StageProgram::Builder::add_collective(std::string_view role, CollectiveOp o
   add(role, Collective{.op = op, .group = CommGroup::tensor_parallel, .ranks = layout_.tensor},
       calls, rows);
   steps_.back().bytes_per_row = bytes_per_row;
-}
-
-/// Where tokens are exchanged, shared experts work on a rank's own and routed ones on all. What
-/// adds both waits for both.
-ExpertStream StageProgram::Builder::stream_of(const Operator& op) const {
-  if (!op.of_moe || shares_attention() || op.role == "expert_sum") return ExpertStream::none;
-  return op.role.starts_with("shared_") ? ExpertStream::shared : ExpertStream::routed;
 }
 
 /// Beside experts on GPUs of their own, attention's collectives are part of its turn.

@@ -94,8 +94,10 @@ class StageProgram::Builder {
                       Rows rows = Rows::tokens);
   void add(std::string_view role, Kernel kernel, int calls, Rows rows = Rows::tokens);
   void add(std::string_view role, Kernel kernel, int calls, Rows rows, Stream stream);
-  /// Which of two streams of a layer of experts `op` may run on.
-  [[nodiscard]] ExpertStream stream_of(const Operator& op) const;
+  /// Where steps of few tokens run what `op` became (stage_builder_streams.cpp).
+  void put_on_stream(const Operator& op, Step& step) const;
+  [[nodiscard]] StreamLane expert_stream(const Operator& op) const;
+  [[nodiscard]] StreamLane attention_stream(std::string_view role) const;
   [[nodiscard]] Stream stream_of(const Kernel& kernel) const;
   void start_block(int repeats);
   /// The number of the block's current segment, a new one if `stream` is another than before.
@@ -125,6 +127,7 @@ class StageProgram::Builder {
   const DType activation_;
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
+  int forks_before_ = -1;  // of other layers, and that of experts
 };
 
 }  // namespace foretoken

@@ -1,6 +1,6 @@
 // Recurrences, sparse attention with its index and hyper-connections as steps of a stage. Small
-// kernels that engines launch beside them (an index's rotary embedding and cache write, the pooling
-// of compressed keys) are left out.
+// kernels that engines launch beside them (an index's cache write, the pooling of compressed keys)
+// are left out.
 #include <algorithm>
 #include <span>
 
@@ -86,14 +86,15 @@ void StageProgram::Builder::add_key_indexer(const Operator& op, int calls) {
   const KeyIndex& index = *op.attention.index;
   const bool has_blocks = index.block > 1;
   // Its queries are rotated and written in 8 bit: in one pass, or in SGLang in two, with a Hadamard
-  // transform between them. DeepSeek-V4's kernels do more at once.
-  if (!has_blocks && op.attention.compression <= 1) {
+  // transform between them. DeepSeek-V4's take one pass everywhere, and its keys another.
+  if (!has_blocks) {
+    const bool is_pooled = op.attention.compression > 1;
     const bool is_sglang = settings_.implementation.framework == Framework::sglang;
-    Rope rotation{.heads = index.heads + 1,
+    Rope rotation{.heads = index.heads + (is_pooled ? 0 : 1),
                   .head_dim = index.head_dim,
                   .dtype = activation_,
                   .is_cold = false};
-    add("index_q_rotate", rotation, calls * (is_sglang ? 2 : 1));
+    add("index_q_rotate", rotation, calls * (is_sglang && !is_pooled ? 2 : 1));
     if (has_dense_prompts()) {  // which need keys alone, in the cache, for the steps that choose
       rotation.heads = 1;
       add("index_k_rotate", rotation, calls * 2);

@@ -4,20 +4,23 @@
 
 #include "calibration/datasets/attention_modules.hpp"
 #include "calibration/datasets/family_table.hpp"
+#include "kernels/kernel_streams.hpp"
 
 namespace foretoken {
 namespace {
 
 /// As a simulation prices: what a predictor does not know, by its roofline.
-double sum_of(const PriceKernel& price, const PriceKernel& roofline, const KernelSequence& kernels,
+double sum_of(const PriceKernel& price, const PriceKernel& roofline, const MeasuredModule& module,
               const GpuSpec& gpu) {
-  double sum = 0;
-  for (const KernelCall& call : kernels) {
-    double one = price_or_nothing(price, call.kernel, gpu);
-    if (std::isnan(one)) one = roofline(call.kernel, gpu);
-    sum += call.calls * one;
-  }
-  return sum;
+  const auto time = [&](const Kernel& kernel) {
+    const double own = price_or_nothing(price, kernel, gpu);
+    return Seconds(std::isnan(own) ? roofline(kernel, gpu) : own);
+  };
+  const StreamShares shares(module.kernels, module.tokens, time, gpu);
+  Seconds sum;
+  for (const KernelCall& call : module.kernels)
+    sum += time(call.kernel) * call.calls * shares.of(call.stream);
+  return sum.value();
 }
 
 }  // namespace
@@ -37,7 +40,7 @@ EvaluationReport judge_modules(const DatasetOptions& datasets,
     for (std::size_t i = 0; i < columns.size(); ++i) {
       report.add({fmt::format("{}, {}", module.name, module.framework), "as shipped", module.gpu,
                   module.framework},
-                 columns[i], sum_of(prices[i], roofline, module.kernels, specs.find(module.gpu)),
+                 columns[i], sum_of(prices[i], roofline, module, specs.find(module.gpu)),
                  module.time.value());
     }
   });

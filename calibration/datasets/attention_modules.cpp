@@ -130,7 +130,8 @@ class ModuleFile {
       if (milliseconds < from || is_held_up_by_host() || is_short_prompt()) continue;
       const StageProgram* program = program_of_row();
       if (program == nullptr) continue;
-      KernelSequence kernels = attention_part(program->kernels(batch()));
+      const BatchShape step = batch();
+      KernelSequence kernels = attention_part(program->kernels(step));
       // SGLang's harness feeds a latent that is there already.
       const bool has_latent = table_.file.starts_with("dsa") || is_wide();
       if (framework_ == Framework::sglang && has_latent) {
@@ -139,7 +140,7 @@ class ModuleFile {
       if (kernels.empty()) continue;
       if (is_unfused()) run_unfused(kernels);
       visitor({std::string(table_.name), gpu_, std::string(enum_name(framework_)),
-               std::move(kernels), Seconds(milliseconds * 1e-3)});
+               std::move(kernels), step.tokens, Seconds(milliseconds * 1e-3)});
     }
   }
 
@@ -166,6 +167,13 @@ class ModuleFile {
   [[nodiscard]] bool is_unfused() const {
     const bool is_latent = table_.file.starts_with("mla") && gpu_ != "b200-sxm";
     return framework_ == Framework::vllm && (is_latent || table_.file.starts_with("dsa"));
+  }
+
+  /// As presets have it by engine and GPU.
+  [[nodiscard]] std::int64_t compressor_beside() const {
+    if (framework_ == Framework::vllm) return 1024;
+    if (framework_ == Framework::sglang) return gpu_ == "b200-sxm" ? 128 : 64;
+    return 0;
   }
 
   [[nodiscard]] BatchShape batch() const {
@@ -206,6 +214,7 @@ class ModuleFile {
     // Rows of Hopper read no byte less than a 16-bit cache and convert nothing, whatever they say.
     if (is_wide() && gpu_ != "b200-sxm") settings.kv_dtype = DType::bf16;
     settings.implementation.framework = framework_;
+    settings.compressor_beside = compressor_beside();
     made.emplace(*model, layout, settings, 0);
     return &*made;
   }

@@ -16,6 +16,7 @@ struct MeasuredModule {
   std::string name;  // "dsa, prefill"
   std::string gpu, framework;
   KernelSequence kernels;  // as in a step, of one rank, without norms before and sums behind
+  std::int64_t tokens;     // of the step
   Seconds time;
 };
 

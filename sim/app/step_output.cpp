@@ -127,7 +127,7 @@ Seconds time_of(const std::vector<StepKernel>& kernels) {
   return sum;
 }
 
-/// Of shared experts, behind the routed ones of their layers.
+/// Of kernels on other streams, behind those of their layers that everything waits for.
 Seconds hidden_time(const StepCost& cost) {
   Seconds sum;
   for (const auto& stage : cost.stages) {
@@ -218,7 +218,7 @@ void print_step(const std::string& model, const StepCost& cost, const BatchShape
   show("  compute {:.1f} us, communication {:.1f} us, host {:.1f} us\n",
        cost.compute().value() * 1e6, cost.communication().value() * 1e6, host_us);
   if (const Seconds hidden = hidden_time(cost); hidden > Seconds(0.0)) {
-    show("  plus {:.1f} us of shared experts, hidden behind the routed ones\n",
+    show("  plus {:.1f} us on other streams, hidden behind the kernels above\n",
          hidden.value() * 1e6);
   }
   if (cost.sides) show("  {}\n", sides_text(cost));

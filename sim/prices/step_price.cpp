@@ -4,7 +4,7 @@
 
 #include "kernels/communication/comm_groups.hpp"
 #include "kernels/communication/communication_price.hpp"
-#include "kernels/expert_streams.hpp"
+#include "kernels/kernel_streams.hpp"
 #include "workloads/batch_parts.hpp"
 #include "workloads/batch_schedule.hpp"
 #include "workloads/encoder_kernels.hpp"
@@ -209,8 +209,9 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     std::vector<StepKernel>& kernels = cost.stages.emplace_back();
     const KernelSequence sequence = generate(model, layout, execution, batch, stage);
-    const double beside = time_beside(
-        sequence, [&](const Kernel& kernel) { return predictor.predict(kernel, cluster.gpu).time; },
+    const StreamShares shares(
+        sequence, batch.tokens,
+        [&](const Kernel& kernel) { return predictor.predict(kernel, cluster.gpu).time; },
         cluster.gpu);
     for (const KernelCall& call : sequence) {
       if (std::holds_alternative<Collective>(call.kernel)) {
@@ -219,8 +220,7 @@ StepCost price_step(const Transformer& model, const ParallelLayout& layout,
         continue;
       }
       StepKernel& priced = kernels.emplace_back(price_kernel(call, cluster, predictor));
-      if (call.experts != ExpertStream::shared) continue;
-      priced.hidden = priced.time * (1 - beside);
+      priced.hidden = priced.time * (1 - shares.of(call.stream));
       priced.time -= priced.hidden;
     }
   }

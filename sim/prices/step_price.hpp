@@ -27,7 +27,7 @@ struct StepKernel {
   Origin origin = Origin::analytic;
   bool is_communication = false;
   std::string algorithm = {};  // of a collective that formulas price: "two_shot"
-  Seconds hidden = {};         // more of it goes on beside others: shared experts
+  Seconds hidden = {};         // more of it goes on beside others, on another stream
 };
 
 /// Passes of a draft behind the step that launch the same kernels.

@@ -46,13 +46,13 @@ Seconds StagePricer::append_kernels(BatchShape batch, StagePart part,
   const AttentionLoad load = batch.attention;
   Seconds time;
   const KernelSequence sequence = routed_[drawn_].program.kernels(batch, part);
-  const double beside = shared_experts_share(sequence);
+  const StreamShares shares = stream_shares(sequence, batch.tokens);
   for (const KernelCall& call : sequence) {
     const auto* collective = std::get_if<Collective>(&call.kernel);
     if (collective != nullptr && collective->group == CommGroup::next_stage) continue;
     PricedKernel kernel = priced(call, load);
     if (kernel.price.time == Seconds(0.0)) continue;
-    if (call.experts == ExpertStream::shared) kernel.price.time *= beside;
+    kernel.price.time *= shares.of(call.stream);
     if (!kernel.is_shared) time += kernel.price.time * call.calls;
     kernels.push_back(std::move(kernel));
   }

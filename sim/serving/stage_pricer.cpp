@@ -102,7 +102,8 @@ StagePricer::Pass StagePricer::run(std::span<const BatchShape> ranks) {
   if (layout_.prefill_context > 1) share = share_of_prompts(ranks.front(), layout_);
   const BatchShape& batch = layout_.prefill_context > 1 ? share : ranks.front();
   Template& step = template_for(routed_[drawn_].template_of,
-                                key_of(batch, exchanges_prompts(batch)), batch, StagePart::all);
+                                key_of(batch, exchanges_prompts(batch) || forks_as_prompts(batch)),
+                                batch, StagePart::all);
   price_slots(step, batch.attention);
   Pass pass;
   add(step, pass);
@@ -143,8 +144,8 @@ StagePricer::Pass StagePricer::run_together(std::span<const BatchShape> ranks) {
   std::vector<Prediction> slowest_slots;
   for (const BatchShape& rank : ranks) {
     if (rank.tokens == 0) continue;
-    Template& step =
-        template_for(routed_[drawn_].template_of, key_of(rank, false), rank, StagePart::local);
+    Template& step = template_for(routed_[drawn_].template_of, key_of(rank, forks_as_prompts(rank)),
+                                  rank, StagePart::local);
     Template* adapted = adapted_template_for(rank);
     const Seconds time = step.fixed_time + price_slots(step, rank.attention) +
                          (adapted != nullptr ? adapted->fixed_time : Seconds(0.0));

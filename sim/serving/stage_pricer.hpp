@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "kernels/communication/collective_cost.hpp"
+#include "kernels/kernel_streams.hpp"
 #include "kernels/memo_predictor.hpp"
 #include "sim/base/mixed_bits.hpp"
 #include "sim/base/random.hpp"
@@ -121,6 +122,10 @@ class StagePricer {
   [[nodiscard]] bool exchanges_prompts(const BatchShape& batch) const {
     return layout_.exchanges_tokens() && batch.has_prompts();
   }
+  /// Whether streams are as in steps with prompts, and in those without prompts are not.
+  [[nodiscard]] bool forks_as_prompts(const BatchShape& batch) const {
+    return routed_[drawn_].program.forks_decodes_alone() && batch.has_prompts();
+  }
   [[nodiscard]] static BatchShape joint_shape(std::span<const BatchShape> ranks);
   StagePrice overlap(std::span<const std::vector<BatchShape>> parts);
   /// Prices the slots of `step` under `load` into slot_prices_ and returns their sum.
@@ -142,8 +147,8 @@ class StagePricer {
                          std::vector<PricedKernel>& kernels) const;
   [[nodiscard]] PricedKernel priced(const KernelCall& call, const AttentionLoad& load) const;
   [[nodiscard]] const GroupLinks& links_of(const Collective& collective) const;
-  /// What is left of shared experts' time where they run beside the routed ones.
-  [[nodiscard]] double shared_experts_share(const KernelSequence& kernels) const;
+  [[nodiscard]] StreamShares stream_shares(const KernelSequence& kernels,
+                                           std::int64_t tokens) const;
   [[nodiscard]] const MemoPredictor& predictor_of(const Kernel& kernel) const;
   [[nodiscard]] bool simulates_private() const { return links_.are_met && !schedule_; }
   Template& template_for(TemplateMap& known, TemplateKey key, const BatchShape& batch,

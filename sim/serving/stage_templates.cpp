@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/communication/communication_price.hpp"
-#include "kernels/expert_streams.hpp"
 #include "sim/serving/stage_pricer.hpp"
 
 namespace foretoken {
@@ -37,7 +36,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
   }
   KernelSequence& kernels = made_kernels_;
   routed_[drawn_].program.list_kernels(batch, part, kernels);
-  const double beside = shared_experts_share(kernels);
+  const StreamShares shares = stream_shares(kernels, batch.tokens);
   if (simulates_private()) made.course.emplace(kernels);
   made_families_.clear();
   std::vector<KernelCall> slots;
@@ -57,7 +56,7 @@ StagePricer::Template StagePricer::make_template(BatchShape batch, StagePart par
       continue;
     }
     Prediction prediction = predictor_of(call.kernel).predict(call.kernel);
-    if (call.experts == ExpertStream::shared) prediction.time *= beside;
+    prediction.time *= shares.of(call.stream);
     const Seconds time = prediction.time * call.calls;
     made.fixed_time += time;
     if (made.course) made.course->add_time(number, time);
@@ -100,9 +99,9 @@ std::vector<KernelCall>& StagePricer::shared_slots(std::vector<KernelCall> slots
   return slots_.emplace_back(std::move(slots));
 }
 
-double StagePricer::shared_experts_share(const KernelSequence& kernels) const {
-  return time_beside(
-      kernels, [&](const Kernel& kernel) { return predictor_.predict(kernel).time; }, gpu());
+StreamShares StagePricer::stream_shares(const KernelSequence& kernels, std::int64_t tokens) const {
+  return {kernels, tokens, [&](const Kernel& kernel) { return predictor_.predict(kernel).time; },
+          gpu()};
 }
 
 /// Experts may have GPUs of another kind.

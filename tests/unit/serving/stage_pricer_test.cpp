@@ -101,6 +101,33 @@ TEST_F(StagePricerTest, SharedExpertsHideBehindTheRouted) {
   EXPECT_EQ(price(65), larger);
 }
 
+// SGLang forks in decodes alone: as many tokens of prompts have a template of their own.
+TEST_F(StagePricerTest, StreamsDoNotFollowWhatCameFirst) {
+  model = load_model("deepseek-v4-flash", {});
+  execution.implementation.framework = Framework::sglang;
+  execution.compressor_beside = 64;
+  BatchShape prompts{.tokens = 8, .logit_rows = 8};
+  for (int i = 0; i < 4; ++i) prompts.attention.prefill.add({2, 1000});
+  BatchShape decodes{.tokens = 8, .logit_rows = 8};
+  for (int i = 0; i < 8; ++i) decodes.attention.decode.add({1, 1000});
+  const auto price = [&](const std::vector<BatchShape>& before, const BatchShape& shape) {
+    StagePricer pricer(model, {}, execution, 0, GroupLinks{}, comm, *predictor);
+    for (const BatchShape& each : before) pricer.price(each);
+    Seconds sum;
+    for (const PricedKernel& kernel : pricer.kernels(std::span(&shape, 1)))
+      sum += kernel.price.time * kernel.call.calls;
+    const Seconds time = pricer.price(shape).time;
+    EXPECT_NEAR(sum / time, 1, 1e-9);
+    return time;
+  };
+  EXPECT_EQ(price({prompts}, decodes), price({}, decodes));
+  EXPECT_EQ(price({decodes}, prompts), price({}, prompts));
+  const Seconds forked = price({}, decodes), as_prompts = price({}, prompts);
+  execution.compressor_beside = 0;
+  EXPECT_LT(forked, price({}, decodes));
+  EXPECT_EQ(as_prompts, price({}, prompts));
+}
+
 // Prompts, decodes and both in turn, over one template.
 TEST_F(StagePricerTest, SharedContextsEqualTheSumOverKernels) {
   model = load_model("deepseek-v3", {});

@@ -106,29 +106,6 @@ TEST(Generate, SumsTakeTheNormBehindThemAlong) {
             0);
 }
 
-// Two shared experts of DeepSeek-V2-Lite: gate and up, activation, down; routed: router, top-k,
-// experts. Sums belong to neither.
-TEST(Generate, FewTokensHaveSharedExpertsBesideTheRouted) {
-  ExecutionSettings settings;
-  settings.shared_experts_beside = 100;
-  const auto marked = [&](const ParallelLayout& layout, std::int64_t tokens, ExpertStream stream) {
-    BatchShape batch = batch_of_100();
-    batch.tokens = tokens;
-    std::string roles;
-    for (const auto& call : generate(model("deepseek-v2-lite"), layout, settings, batch, 0)) {
-      if (call.experts == stream) roles += fmt::format("{} ", call.role);
-    }
-    return roles;
-  };
-  EXPECT_EQ(marked({.tensor = 2}, 100, ExpertStream::shared),
-            "shared_gate_up_proj shared_activation shared_down_proj ");
-  EXPECT_EQ(marked({.tensor = 2}, 100, ExpertStream::routed), "router topk_routing experts ");
-  EXPECT_EQ(marked({.tensor = 2}, 101, ExpertStream::shared), "");
-  EXPECT_EQ(
-      marked({.tensor = 2, .expert = 4, .data_parallel_attention = 2}, 100, ExpertStream::shared),
-      "");
-}
-
 TEST(Generate, DenseModelOnTwoRanks) {
   const KernelSequence sequence =
       generate(model("llama-3.1-8b"), {.tensor = 2}, {}, batch_of_100(), 0);
