@@ -19,6 +19,8 @@ struct ModuleTable {
   /// Of a row in eager mode: the host's launches are a third or less of what takes so long, in ms.
   double vllm_from = 0, sglang_from = 0;
 };
+constexpr int indexed_ratio = 4;  // of DeepSeek-V4's layers with an index (CSA)
+
 constexpr auto module_tables =
     std::to_array<ModuleTable>({{"mla_context_module_perf", "mla, prefill"},
                                 {"mla_generation_module_perf", "mla, decode"},
@@ -130,7 +132,8 @@ class ModuleFile {
       if (milliseconds < from || is_held_up_by_host() || is_short_prompt()) continue;
       const StageProgram* program = program_of_row();
       if (program == nullptr) continue;
-      const BatchShape step = batch();
+      const Sequences all = sequences();
+      const BatchShape step = batch(all);
       KernelSequence kernels = attention_part(program->kernels(step));
       // SGLang's harness feeds a latent that is there already.
       const bool has_latent = table_.file.starts_with("dsa") || is_wide();
@@ -139,12 +142,17 @@ class ModuleFile {
       }
       if (kernels.empty()) continue;
       if (is_unfused()) run_unfused(kernels);
-      visitor({std::string(table_.name), gpu_, std::string(enum_name(framework_)),
-               std::move(kernels), step.tokens, Seconds(milliseconds * 1e-3)});
+      visitor({name_of_row(all), gpu_, std::string(enum_name(framework_)), std::move(kernels),
+               step.tokens, Seconds(milliseconds * 1e-3)});
     }
   }
 
  private:
+  /// A row's equal sequences.
+  struct Sequences {
+    std::int64_t count, queries, context;
+  };
+
   /// SGLang's sparse decodes of so many sequences run eagerly.
   [[nodiscard]] bool is_held_up_by_host() const {
     if (framework_ != Framework::sglang || !is_decode_ || table_.file.starts_with("dsv4")) {
@@ -159,6 +167,31 @@ class ModuleFile {
     if (framework_ != Framework::sglang || is_decode_) return false;
     const std::int64_t tokens = rows_.integer(columns_.isl);
     return (table_.file == "msa_context_module_perf" && tokens == 1) || (is_wide() && tokens < 64);
+  }
+
+  [[nodiscard]] std::string name_of_row(const Sequences& all) const {
+    return fmt::format("{}{}", table_.name, meets_flat_scores(all) ? ", flat scores" : "");
+  }
+
+  /// Weights of dummies give an index constant scores, which share a bin of the top-k kernel's
+  /// histogram: up to 2,048 of them are then sorted by insertion (TensorRT-LLM, vLLM's prompts),
+  /// and up to 16,384 take SGLang's kernel for decodes 80 us in place of 3 (dsv4_csa_topk_calib).
+  /// Servers have neither.
+  [[nodiscard]] bool meets_flat_scores(const Sequences& all) const {
+    const bool is_sglang = framework_ == Framework::sglang;
+    const Framework other = is_decode_ ? Framework::vllm : Framework::sglang;
+    if (ratio_of_row() != indexed_ratio || framework_ == other) return false;
+    const std::int64_t first = all.context - all.queries + 1;
+    const std::int64_t most = is_sglang ? 16384 : 2048, selected = is_pro() ? 1024 : 512;
+    return all.context / indexed_ratio > selected && first / indexed_ratio <= most;
+  }
+
+  [[nodiscard]] bool is_pro() const {
+    return rows_.text(columns_.model).find("Pro") != std::string_view::npos;
+  }
+
+  [[nodiscard]] int ratio_of_row() const {
+    return columns_.ratio < 0 ? 0 : static_cast<int>(rows_.integer(columns_.ratio));
   }
 
   [[nodiscard]] bool is_wide() const { return table_.file.starts_with("wideep"); }
@@ -176,17 +209,19 @@ class ModuleFile {
     return 0;
   }
 
-  [[nodiscard]] BatchShape batch() const {
-    const std::int64_t sequences = rows_.integer(columns_.batch);
+  [[nodiscard]] Sequences sequences() const {
     const std::int64_t queries = is_wide() && is_decode_ ? 1 : rows_.integer(columns_.isl);
     const bool counts_new = is_decode_ && framework_ == Framework::vllm;
     const std::int64_t before = is_wide()
                                     ? rows_.integer(columns_.isl) - queries
                                     : rows_.integer(columns_.step) - (counts_new ? queries : 0);
-    const std::int64_t context = std::max(before + queries, queries);
+    return {rows_.integer(columns_.batch), queries, std::max(before + queries, queries)};
+  }
+
+  [[nodiscard]] static BatchShape batch(const Sequences& all) {
     BatchShape batch;
-    batch.tokens = sequences * queries;
-    batch.attention = equal_sequences(sequences, queries, context);
+    batch.tokens = all.count * all.queries;
+    batch.attention = equal_sequences(all.count, all.queries, all.context);
     return batch;
   }
 
@@ -195,7 +230,7 @@ class ModuleFile {
     const std::string_view name =
         model_of(rows_.text(columns_.model), rows_.text(columns_.architecture));
     if (name.empty()) return nullptr;
-    const int ratio = columns_.ratio < 0 ? 0 : static_cast<int>(rows_.integer(columns_.ratio));
+    const int ratio = ratio_of_row();
     const bool shares = rows_.text(columns_.op).ends_with("skip_indexer");
     const std::string key =
         fmt::format("{} {} {} {} {} {}", name, rows_.text(columns_.heads),

@@ -59,8 +59,8 @@ HybridTime key_indexer_time(const Kernel& kernel, const GpuSpec& gpu, bool is_co
   return out;
 }
 
-/// DeepSeek-V4's prompts have a CTA for each query and 64 heads, which walks all slots, filled or
-/// not; decodes are split over the SMs.
+/// DeepSeek-V4's prompts have a CTA for each query and 64 heads, which walks the slots that its
+/// context fills; decodes are split over the SMs.
 HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool is_cold) {
   const auto& sparse = std::get<SparseAttention>(kernel);
   constexpr double tile_keys = 64, tile_heads = 64;
@@ -74,17 +74,16 @@ HybridTime sparse_attention_time(const Kernel& kernel, const GpuSpec& gpu, bool 
   if (queries == 0) return out;
   const bool has_more = sparse.window == 0 || sparse.selected > 0 || sparse.ratio > 1;
   double keys = 0;
-  if (has_more) {
-    keys = out.is_prompt && sparse.selected > 0
-               ? rows_of(sparse.selected)
-               : selected_pairs(load, sparse.selected, sparse.ratio) / queries;
-  }
+  if (has_more) keys = selected_pairs(load, sparse.selected, sparse.ratio) / queries;
   if (sparse.window > 0) keys += attention_pairs(load, true, sparse.window) / queries;
   keys = std::ceil(keys / tile_keys) * tile_keys;
   const double heads = static_cast<double>(sparse.query_heads) / sparse.kv_heads;
-  out.sequences = rows_of(load.prefill.sequences + load.decode.sequences);
+  // vLLM takes four prompts a launch, which its table of kernels shows, TensorRT-LLM all at once.
+  const bool is_one_launch = out.is_prompt && sparse.implementation.framework == Framework::trtllm;
+  const double sequences = rows_of(load.prefill.sequences + load.decode.sequences);
+  out.sequences = is_one_launch ? 1 : sequences;
   out.queries = queries / out.sequences;
-  out.context = kv_tokens_read(load, 0) / out.sequences;
+  out.context = kv_tokens_read(load, 0) / sequences;
   out.width = sparse.query_heads;
   out.tasks = queries * sparse.kv_heads * std::ceil(heads / tile_heads);
   out.is_other_kind = sparse.window > 0;
