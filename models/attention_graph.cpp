@@ -37,10 +37,14 @@ Vertex add_index(GraphBuilder& graph, const Transformer& model, const AttentionS
   if (model.compressed) {
     // The index has a compressor of its own: overlapping pairs of keys and their weights.
     const std::int64_t pooled = 2 * std::int64_t{index.head_dim};
+    const auto in_16bit = [&](std::string_view role, std::int64_t out) {
+      Operator op = replicated(role, model.hidden, out);
+      op.part = WeightPart::plain;
+      return op;
+    };
     const Vertex queries_of = graph.add(replicated("index_q_proj", query_width, queries), {query});
-    const Vertex weights =
-        graph.add(replicated("index_weights_proj", model.hidden, index.heads), {input});
-    Operator keys = replicated("index_compressor", model.hidden, 2 * pooled);
+    const Vertex weights = graph.add(in_16bit("index_weights_proj", index.heads), {input});
+    Operator keys = in_16bit("index_compressor", 2 * pooled);
     keys.parameters += shape.compression * pooled;  // a bias a position
     const Vertex compressed = graph.add(keys, {input});
     const Vertex normed =
@@ -131,6 +135,7 @@ Vertex add_compressed_attention(GraphBuilder& graph, const Transformer& model,
     // Where an index picks among them, pooled keys overlap: twice as many values.
     const std::int64_t pooled = std::int64_t{shape.head_dim} * (shape.index ? 2 : 1);
     Operator compressor = projection("kv_compressor", Shard::replicated, model.hidden, 2 * pooled);
+    compressor.part = WeightPart::plain;  // as published, and the engines' own products take 16 bit
     compressor.parameters += shape.compression * pooled;  // a bias a position
     const Vertex keys = graph.add(compressor, {input});
     chosen = graph.add(norm_operator("kv_compressor_norm", shape.head_dim, false), {keys, chosen});

@@ -357,6 +357,7 @@ void StageProgram::Builder::add_linear(const Operator& op, int calls) {
               shape.in_features, format_of(op.part, settings_.formats())),
       calls, rows);
   add_adapters(op, shape, calls);
+  add_compressor_state(op, calls);
   if (is_head) {
     add_collective("logits_all_gather", CollectiveOp::all_gather,
                    activation_bytes(padded_vocabulary(model_)), calls, rows);

@@ -62,6 +62,7 @@ class StageProgram::Builder {
   /// A convolution, a recurrence or the norm of its heads.
   void add_state(const Operator& op, int calls);
   void add_hyper_connection(const Operator& op, int calls);
+  void add_compressor_state(const Operator& op, int calls);
   // stage_builder_context.cpp
   [[nodiscard]] Rows context_rows() const;
   /// Keys and values of prompts, to all groups that share these.

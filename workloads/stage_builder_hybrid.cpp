@@ -1,6 +1,5 @@
-// Recurrences, sparse attention with its index and hyper-connections as steps of a stage. Small
-// kernels that engines launch beside them (an index's cache write, the pooling of compressed keys)
-// are left out.
+// Recurrences, sparse attention with its index and hyper-connections as steps of a stage. An
+// index's cache write and the gathering of what it picked are left out.
 #include <algorithm>
 #include <span>
 
@@ -160,6 +159,19 @@ void StageProgram::Builder::add_state(const Operator& op, int calls) {
                  .is_cold = false},
           calls);
   }
+}
+
+/// What a compressor puts out, values and scores in 32 bit, is written to the state from which the
+/// launch behind it pools, norms and stores a key.
+void StageProgram::Builder::add_compressor_state(const Operator& op, int calls) {
+  constexpr int row = 128, bits_over_16bit = 2, values_a_write = 2;
+  const bool is_index = op.role == "index_compressor";
+  if (!is_index && op.role != "kv_compressor") return;
+  const auto width = static_cast<int>(op.out_features) * bits_over_16bit / values_a_write;
+  add(is_index ? "index_state_write" : "kv_state_write",
+      KvWrite{
+          .kv_heads = width / row, .head_dim = row, .dtype = activation_, .kv_dtype = activation_},
+      calls);
 }
 
 void StageProgram::Builder::add_hyper_connection(const Operator& op, int calls) {

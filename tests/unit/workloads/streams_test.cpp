@@ -50,13 +50,17 @@ TEST(Streams, FewTokensHaveCompressorsBesideQueries) {
     return roles;
   };
   EXPECT_EQ(lanes(Framework::vllm, 100),
-            "qkv_a_proj:0.0 q_b_proj:1.0 rope:1.0 kv_compressor:0.1 kv_compressor_norm:1.0 "
-            "index_q_proj:1.1 index_weights_proj:0.2 index_compressor:0.3 index_k_norm:1.1 "
+            "qkv_a_proj:0.0 q_b_proj:1.0 rope:1.0 kv_compressor:0.1 kv_state_write:1.0 "
+            "kv_compressor_norm:1.0 "
+            "index_q_proj:1.1 index_weights_proj:0.2 index_compressor:0.3 "
+            "index_state_write:1.1 index_k_norm:1.1 "
             "index_q_rotate:1.1 ");
-  EXPECT_EQ(lanes(Framework::sglang, 100),
-            "qkv_a_proj:0.0 q_a_norm:0.0 q_b_proj:0.0 rope:0.0 kv_compressor:0.1 "
-            "kv_compressor_norm:0.1 index_q_proj:0.3 index_weights_proj:0.4 index_compressor:0.2 "
-            "index_k_norm:0.2 index_q_rotate:0.3 ");
+  EXPECT_EQ(
+      lanes(Framework::sglang, 100),
+      "qkv_a_proj:0.0 q_a_norm:0.0 q_b_proj:0.0 rope:0.0 kv_compressor:0.1 kv_state_write:0.1 "
+      "kv_compressor_norm:0.1 index_q_proj:0.3 index_weights_proj:0.4 index_compressor:0.2 "
+      "index_state_write:0.2 "
+      "index_k_norm:0.2 index_q_rotate:0.3 ");
   EXPECT_EQ(lanes(Framework::vllm, 101), "");
   EXPECT_EQ(lanes(Framework::trtllm, 100), "");
 }
@@ -74,6 +78,25 @@ TEST(Streams, SglangForksDecodesAlone) {
   };
   EXPECT_EQ(aside(Framework::sglang), 0);
   EXPECT_GT(aside(Framework::vllm), 0);
+}
+
+// Overlapping pairs of 512 keys and as many scores: 2,048 numbers of 32 bits are 8 KiB to read and
+// to write, as keys and values of 16 heads of 128 in 16 bits. An index's keys are 128 wide.
+TEST(Streams, CompressorsWriteTheirStateIn32Bits) {
+  const KernelSequence sequence =
+      generate(model("deepseek-v4-flash"), {}, {.dtype = DType::fp8_block}, batch_of_100(), 0);
+  const auto of_role = [&](std::string_view role) {
+    return std::ranges::find_if(
+        sequence, [&](const KernelCall& call) { return call.role == role && call.calls > 1; });
+  };
+  const auto index = of_role("index_state_write");
+  ASSERT_NE(index, sequence.end());
+  EXPECT_EQ(std::get<KvWrite>(index->kernel), (KvWrite{100, 4, 128}));
+  const auto own = std::ranges::find(sequence, "kv_state_write", &KernelCall::role);
+  ASSERT_NE(own, sequence.end());
+  EXPECT_EQ(std::get<KvWrite>(own->kernel), (KvWrite{100, 16, 128}));
+  EXPECT_EQ(std::get<Gemm>(of_role("kv_compressor")->kernel).dtype, DType::bf16);
+  EXPECT_EQ(std::get<Gemm>(of_role("index_weights_proj")->kernel).dtype, DType::bf16);
 }
 
 }  // namespace
