@@ -162,16 +162,13 @@ void StageProgram::Builder::add_state(const Operator& op, int calls) {
 }
 
 /// What a compressor puts out, values and scores in 32 bit, is written to the state from which the
-/// launch behind it pools, norms and stores a key.
+/// launch behind it pools, norms and stores a key: as many bytes as keys and values in 16 bit.
 void StageProgram::Builder::add_compressor_state(const Operator& op, int calls) {
-  constexpr int row = 128, bits_over_16bit = 2, values_a_write = 2;
+  constexpr int row = 128;
   const bool is_index = op.role == "index_compressor";
   if (!is_index && op.role != "kv_compressor") return;
-  const auto width = static_cast<int>(op.out_features) * bits_over_16bit / values_a_write;
   add(is_index ? "index_state_write" : "kv_state_write",
-      KvWrite{
-          .kv_heads = width / row, .head_dim = row, .dtype = activation_, .kv_dtype = activation_},
-      calls);
+      KvWrite{.kv_heads = static_cast<int>(op.out_features) / row, .head_dim = row}, calls);
 }
 
 void StageProgram::Builder::add_hyper_connection(const Operator& op, int calls) {
