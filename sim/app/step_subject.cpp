@@ -182,6 +182,7 @@ const Scenario& of_pool(const Scenario& scenario, const std::string& name) {
 StepSubject subject_of_scenario(const StepOptions& options) {
   const Scenario whole = load_scenario(options.scenario, parse_changes(options.overrides));
   const Scenario& scenario = of_pool(whole, options.pool);
+  check_scenario(whole, Catalogs());  // a step of what simulate refuses would be nobody's
   StepSubject subject{scenario.model_name,
                       scenario.model,
                       scenario.deployment.layout,
