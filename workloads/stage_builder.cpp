@@ -65,6 +65,7 @@ void StageProgram::Builder::add_send() {
 void StageProgram::Builder::add_group(const LayerGroup& group) {
   start_block(group.layers);
   forks_before_ += 2;
+  has_index_ = model_.attention(group.last).index.has_value();
   for (Operator& op : layer_graph(model_, group.last)) {
     // Layer 0 differs from its like in one kernel: its first norm has no residual to add.
     const bool splits =

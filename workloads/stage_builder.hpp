@@ -63,6 +63,8 @@ class StageProgram::Builder {
   void add_state(const Operator& op, int calls);
   void add_hyper_connection(const Operator& op, int calls);
   void add_compressor_state(const Operator& op, int calls);
+  void add_padding(const AttentionShape& own, int calls);
+  void add_output_rotation(const AttentionShape& own, int calls);
   // stage_builder_context.cpp
   [[nodiscard]] Rows context_rows() const;
   /// Keys and values of prompts, to all groups that share these.
@@ -128,7 +130,8 @@ class StageProgram::Builder {
   const DType activation_;
   std::vector<Step> steps_;
   std::vector<SegmentBlock> blocks_;
-  int forks_before_ = -1;  // of other layers, and that of experts
+  int forks_before_ = -1;   // of other layers, and that of experts
+  bool has_index_ = false;  // the layers at hand
 };
 
 }  // namespace foretoken

@@ -65,18 +65,31 @@ void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) 
   if (model_.compressed) {
     kernel.values_are_keys = true;
     kernel.ratio = std::max(op.attention.compression, 1);
+    add_padding(own, calls);
   }
   add(op.role, kernel, calls);
   if (has_dense_prompts()) add_dense_prompts(op, calls);
-  // The grouped product behind takes values that were rotated back and quantised in a pass.
-  if (model_.compressed && bytes_per_element(settings_.formats().attention) < 2) {
-    add("o_rotate",
-        Rope{.heads = own.query_heads,
-             .head_dim = op.attention.value_dim,
-             .dtype = activation_,
-             .is_cold = false},
-        calls);
+  if (model_.compressed && bytes_per_element(settings_.formats().attention) < 2)
+    add_output_rotation(own, calls);
+}
+
+/// The grouped product behind takes values that were rotated back and quantised: in one pass, or in
+/// SGLang (deepseek_v4.py, MQALayer.forward) in two, behind which PyTorch rounds the scales of 128
+/// values each up to powers of two, operation by operation.
+void StageProgram::Builder::add_output_rotation(const AttentionShape& own, int calls) {
+  constexpr int values_a_scale = 128, halves_a_scale = 2, roundings = 4;
+  const auto add_pass = [&](std::string_view role, int width, int launches) {
+    add(role,
+        Rope{.heads = own.query_heads, .head_dim = width, .dtype = activation_, .is_cold = false},
+        calls * launches);
+  };
+  if (settings_.implementation.framework != Framework::sglang) {
+    add_pass("o_rotate", own.value_dim, 1);
+    return;
   }
+  add_pass("o_rotate", model_.compressed->rope_dim, 1);
+  add_pass("o_quantise", own.value_dim, 1);
+  add_pass("o_scale_rounding", own.value_dim / values_a_scale * halves_a_scale, roundings);
 }
 
 /// An index of single keys scores them in 8 bit, one of blocks as the attention does. All ranks
@@ -159,6 +172,19 @@ void StageProgram::Builder::add_state(const Operator& op, int calls) {
                  .is_cold = false},
           calls);
   }
+}
+
+/// vLLM copies queries to as many heads as FlashMLA's kernels take, which SGLang's are written to.
+void StageProgram::Builder::add_padding(const AttentionShape& own, int calls) {
+  constexpr int heads_multiple = 64;
+  const int padded = (own.query_heads + heads_multiple - 1) / heads_multiple * heads_multiple;
+  if (settings_.implementation.framework != Framework::vllm || padded == own.query_heads) return;
+  add("query_padding",
+      Rope{.heads = (own.query_heads + padded) / 2,
+           .head_dim = own.head_dim,
+           .dtype = activation_,
+           .is_cold = false},
+      calls);
 }
 
 /// What a compressor puts out, values and scores in 32 bit, is written to the state from which the

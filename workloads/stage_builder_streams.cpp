@@ -59,6 +59,9 @@ StreamLane StageProgram::Builder::attention_stream(std::string_view role) const 
   const bool is_vllm = framework == Framework::vllm, is_sglang = framework == Framework::sglang;
   if (found == attention_lanes.end() || !(is_vllm || is_sglang)) return {};
   StreamLane stream = is_sglang ? found->sglang : found->vllm;
+  // vLLM's compressor gives its stream to an index, where there is one.
+  const bool is_pooling = role == "kv_state_write" || role == "kv_compressor_norm";
+  if (is_vllm && is_pooling && !has_index_) stream.lane = 1;
   if (stream.fork > 0) stream.fork += forks_before_;
   return stream;
 }

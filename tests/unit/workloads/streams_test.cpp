@@ -80,24 +80,5 @@ TEST(Streams, SglangForksDecodesAlone) {
   EXPECT_GT(aside(Framework::vllm), 0);
 }
 
-// Overlapping pairs of 512 keys and as many scores: 2,048 numbers of 32 bits are 8 KiB to read and
-// to write, as keys and values of 16 heads of 128 in 16 bits. An index's keys are 128 wide.
-TEST(Streams, CompressorsWriteTheirStateIn32Bits) {
-  const KernelSequence sequence =
-      generate(model("deepseek-v4-flash"), {}, {.dtype = DType::fp8_block}, batch_of_100(), 0);
-  const auto of_role = [&](std::string_view role) {
-    return std::ranges::find_if(
-        sequence, [&](const KernelCall& call) { return call.role == role && call.calls > 1; });
-  };
-  const auto index = of_role("index_state_write");
-  ASSERT_NE(index, sequence.end());
-  EXPECT_EQ(std::get<KvWrite>(index->kernel), (KvWrite{100, 4, 128}));
-  const auto own = std::ranges::find(sequence, "kv_state_write", &KernelCall::role);
-  ASSERT_NE(own, sequence.end());
-  EXPECT_EQ(std::get<KvWrite>(own->kernel), (KvWrite{100, 16, 128}));
-  EXPECT_EQ(std::get<Gemm>(of_role("kv_compressor")->kernel).dtype, DType::bf16);
-  EXPECT_EQ(std::get<Gemm>(of_role("index_weights_proj")->kernel).dtype, DType::bf16);
-}
-
 }  // namespace
 }  // namespace foretoken
