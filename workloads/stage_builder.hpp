@@ -63,7 +63,8 @@ class StageProgram::Builder {
   void add_state(const Operator& op, int calls);
   void add_hyper_connection(const Operator& op, int calls);
   void add_compressor_state(const Operator& op, int calls);
-  void add_padding(const AttentionShape& own, int calls);
+  void add_padding(int heads, int width, int calls);
+  void add_latent_inputs(const AttentionShape& own, std::int64_t picked, int calls);
   void add_output_rotation(const AttentionShape& own, int calls);
   // stage_builder_context.cpp
   [[nodiscard]] Rows context_rows() const;

@@ -61,11 +61,12 @@ void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) 
     kernel.key_dim = model_.mla->kv_rank + model_.mla->rope_dim;
     kernel.value_dim = model_.mla->kv_rank;
     kernel.values_are_keys = true;
+    if (op.attention.index) add_latent_inputs(own, op.attention.index->selected, calls);
   }
   if (model_.compressed) {
     kernel.values_are_keys = true;
     kernel.ratio = std::max(op.attention.compression, 1);
-    add_padding(own, calls);
+    add_padding(own.query_heads, own.head_dim, calls);
   }
   add(op.role, kernel, calls);
   if (has_dense_prompts()) add_dense_prompts(op, calls);
@@ -175,16 +176,30 @@ void StageProgram::Builder::add_state(const Operator& op, int calls) {
 }
 
 /// vLLM copies queries to as many heads as FlashMLA's kernels take, which SGLang's are written to.
-void StageProgram::Builder::add_padding(const AttentionShape& own, int calls) {
+void StageProgram::Builder::add_padding(int heads, int width, int calls) {
   constexpr int heads_multiple = 64;
-  const int padded = (own.query_heads + heads_multiple - 1) / heads_multiple * heads_multiple;
-  if (settings_.implementation.framework != Framework::vllm || padded == own.query_heads) return;
+  const int padded = (heads + heads_multiple - 1) / heads_multiple * heads_multiple;
+  if (settings_.implementation.framework != Framework::vllm || padded == heads) return;
   add("query_padding",
-      Rope{.heads = (own.query_heads + padded) / 2,
-           .head_dim = own.head_dim,
-           .dtype = activation_,
-           .is_cold = false},
+      Rope{
+          .heads = (heads + padded) / 2, .head_dim = width, .dtype = activation_, .is_cold = false},
       calls);
+}
+
+/// vLLM (flashmla_sparse.py) copies both parts of queries together, and translates what an index
+/// picked, 32 bit each, to slots of the cache.
+void StageProgram::Builder::add_latent_inputs(const AttentionShape& own, std::int64_t picked,
+                                              int calls) {
+  constexpr int row = 128, halves = 2;
+  if (settings_.implementation.framework != Framework::vllm) return;
+  const auto add_pass = [&](std::string_view role, int heads, int width) {
+    add(role, Rope{.heads = heads, .head_dim = width, .dtype = activation_, .is_cold = false},
+        calls);
+  };
+  const int width = model_.mla->kv_rank + model_.mla->rope_dim;
+  add_pass("query_joining", own.query_heads, width);
+  add_padding(own.query_heads, width, calls);
+  add_pass("index_slots", static_cast<int>(picked) * halves / row, row);
 }
 
 /// What a compressor puts out, values and scores in 32 bit, is written to the state from which the

@@ -1,4 +1,4 @@
-// What engines launch around DeepSeek-V4's attention.
+// What engines launch around attention to chosen latents and compressed keys.
 #include <gtest/gtest.h>
 
 #include "tests/unit/workloads/generator_fixture.hpp"
@@ -26,14 +26,16 @@ TEST(CompressedAttention, CompressorsWriteTheirStateIn32Bits) {
 }
 
 /// "query_padding 36x512": passes around attention, heads and width, in the order they first come.
-std::string passes(Framework framework, int tensor) {
+std::string passes(Framework framework, int tensor, const std::string& name = "deepseek-v4-flash") {
   ExecutionSettings settings{.dtype = DType::fp8_block};
   settings.implementation.framework = framework;
   std::string found;
   for (const KernelCall& call :
-       generate(model("deepseek-v4-flash"), {.tensor = tensor}, settings, batch_of_100(), 0)) {
+       generate(model(name), {.tensor = tensor}, settings, batch_of_100(), 0)) {
     const auto* pass = std::get_if<Rope>(&call.kernel);
-    if (pass == nullptr || !(call.role == "query_padding" || call.role.starts_with("o_"))) continue;
+    const bool is_around = call.role.starts_with("query_") || call.role.starts_with("o_") ||
+                           call.role == "index_slots";
+    if (pass == nullptr || !is_around) continue;
     const std::string own = fmt::format("{} {}x{} ", call.role, pass->heads, pass->head_dim);
     if (found.find(own) == std::string::npos) found += own;
   }
@@ -45,6 +47,15 @@ TEST(CompressedAttention, VllmPadsQueriesToSixtyFourHeads) {
   EXPECT_EQ(passes(Framework::vllm, 8), "query_padding 36x512 o_rotate 8x512 ");
   EXPECT_EQ(passes(Framework::vllm, 1), "o_rotate 64x512 ");
   EXPECT_EQ(passes(Framework::trtllm, 8), "o_rotate 8x512 ");
+}
+
+// 2,048 chosen keys of 32 bits are as many bytes as 32 heads of 128; 16 of 128 heads a rank.
+TEST(CompressedAttention, VllmJoinsQueriesOfLatentsAndFindsSlots) {
+  EXPECT_EQ(passes(Framework::vllm, 8, "deepseek-v3.2"),
+            "query_joining 16x576 query_padding 40x576 index_slots 32x128 ");
+  EXPECT_EQ(passes(Framework::vllm, 1, "deepseek-v3.2"),
+            "query_joining 128x576 index_slots 32x128 ");
+  EXPECT_EQ(passes(Framework::sglang, 8, "deepseek-v3.2"), "");
 }
 
 // 64 of 512 values are rotated; 4 scales of 32 bits a head, 8 halves, are rounded four times.
