@@ -40,10 +40,10 @@ struct FirstOrder {
 
 /// Whose launches a family has: TensorRT-LLM's kernels are often its own, and it has tables of its
 /// own, so that networks learn them apart.
-enum class Launcher : std::uint8_t { any, others, trtllm };
-inline bool launched_by(Launcher launcher, const Implementation& implementation) {
+enum class LaunchedBy : std::uint8_t { any, others, trtllm };
+inline bool launched_by(LaunchedBy launcher, const Implementation& implementation) {
   const bool is_trtllm = implementation.framework == Framework::trtllm;
-  return launcher == Launcher::any || is_trtllm == (launcher == Launcher::trtllm);
+  return launcher == LaunchedBy::any || is_trtllm == (launcher == LaunchedBy::trtllm);
 }
 
 class EstimatorFamily {

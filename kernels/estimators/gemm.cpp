@@ -25,7 +25,7 @@ constexpr double cold_latency_us = 0.3;
 
 class GemmFamily : public EstimatorFamily {
  public:
-  GemmFamily(std::string_view name, int version, std::vector<DType> dtypes, Launcher launcher,
+  GemmFamily(std::string_view name, int version, std::vector<DType> dtypes, LaunchedBy launcher,
              const GemmConstants& constants, const GemmConstants& cublas)
       : name_(name),
         version_(version),
@@ -143,7 +143,7 @@ class GemmFamily : public EstimatorFamily {
   std::string_view name_;
   int version_;
   std::vector<DType> dtypes_;
-  Launcher launcher_;
+  LaunchedBy launcher_;
   GemmConstants constants_, cublas_;  // the framework's own library, and cuBLAS
 };
 
@@ -160,31 +160,32 @@ class WeightOnlyFamily final : public GemmFamily {
 }  // namespace
 
 const EstimatorFamily& gemm_weight_only_family() {
-  static const WeightOnlyFamily family("gemm_weight_only", 1, {}, Launcher::any,
+  static const WeightOnlyFamily family("gemm_weight_only", 1, {}, LaunchedBy::any,
                                        constants_weight_only(), constants_weight_only());
   return family;
 }
 
 const EstimatorFamily& gemm_16bit_family() {
-  static const GemmFamily family("gemm_16bit", 4, {DType::bf16, DType::fp16}, Launcher::any,
+  static const GemmFamily family("gemm_16bit", 4, {DType::bf16, DType::fp16}, LaunchedBy::any,
                                  constants_16bit(), constants_16bit());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_family() {
-  static const GemmFamily family("gemm_fp8", 4, {DType::fp8, DType::int8}, Launcher::others,
+  static const GemmFamily family("gemm_fp8", 4, {DType::fp8, DType::int8}, LaunchedBy::others,
                                  constants_fp8(), constants_fp8_cublas());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_trtllm_family() {
-  static const GemmFamily family("gemm_fp8_trtllm", 4, {DType::fp8, DType::int8}, Launcher::trtllm,
-                                 constants_fp8_cublas(), constants_fp8_cublas());
+  static const GemmFamily family("gemm_fp8_trtllm", 4, {DType::fp8, DType::int8},
+                                 LaunchedBy::trtllm, constants_fp8_cublas(),
+                                 constants_fp8_cublas());
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_block_trtllm_family() {
-  static const GemmFamily family("gemm_fp8_block_trtllm", 3, {DType::fp8_block}, Launcher::trtllm,
+  static const GemmFamily family("gemm_fp8_block_trtllm", 3, {DType::fp8_block}, LaunchedBy::trtllm,
                                  of_trtllm(constants_fp8_block(), 0.5),
                                  of_trtllm(constants_fp8_block(), 0.5));
   return family;
@@ -192,19 +193,19 @@ const EstimatorFamily& gemm_fp8_block_trtllm_family() {
 
 const EstimatorFamily& gemm_4bit_trtllm_family() {
   static const GemmFamily family("gemm_4bit_trtllm", 3, {DType::nvfp4, DType::mxfp4},
-                                 Launcher::trtllm, of_trtllm(constants_4bit(), 8),
+                                 LaunchedBy::trtllm, of_trtllm(constants_4bit(), 8),
                                  of_trtllm(constants_4bit(), 8));
   return family;
 }
 
 const EstimatorFamily& gemm_fp8_block_family() {
-  static const GemmFamily family("gemm_fp8_block", 3, {DType::fp8_block}, Launcher::others,
+  static const GemmFamily family("gemm_fp8_block", 3, {DType::fp8_block}, LaunchedBy::others,
                                  constants_fp8_block(), constants_fp8_block());
   return family;
 }
 
 const EstimatorFamily& gemm_4bit_family() {
-  static const GemmFamily family("gemm_4bit", 3, {DType::nvfp4, DType::mxfp4}, Launcher::others,
+  static const GemmFamily family("gemm_4bit", 3, {DType::nvfp4, DType::mxfp4}, LaunchedBy::others,
                                  constants_4bit(), constants_4bit());
   return family;
 }

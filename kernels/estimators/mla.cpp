@@ -20,7 +20,7 @@ const std::vector<std::string> mla_names = with_task_names(
 
 class MlaFamily : public EstimatorFamily {
  public:
-  MlaFamily(std::string_view name, bool is_decode, Launcher launcher)
+  MlaFamily(std::string_view name, bool is_decode, LaunchedBy launcher)
       : name_(name), is_decode_(is_decode), launcher_(launcher) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
@@ -85,13 +85,13 @@ class MlaFamily : public EstimatorFamily {
  private:
   std::string_view name_;
   bool is_decode_;
-  Launcher launcher_;
+  LaunchedBy launcher_;
 };
 
 /// Without a network: no table has them alone.
 class ExpandedPrompts final : public MlaFamily {
  public:
-  ExpandedPrompts() : MlaFamily("mla_prefill_expanded", false, Launcher::others) {}
+  ExpandedPrompts() : MlaFamily("mla_prefill_expanded", false, LaunchedBy::others) {}
 
   [[nodiscard]] bool covers(const Kernel& kernel, const GpuSpec& gpu) const override {
     return MlaFamily::covers(kernel, gpu) &&
@@ -103,17 +103,17 @@ class ExpandedPrompts final : public MlaFamily {
 }  // namespace
 
 const EstimatorFamily& mla_decode_family() {
-  static const MlaFamily family("mla_decode", true, Launcher::others);
+  static const MlaFamily family("mla_decode", true, LaunchedBy::others);
   return family;
 }
 
 const EstimatorFamily& mla_decode_trtllm_family() {
-  static const MlaFamily family("mla_decode_trtllm", true, Launcher::trtllm);
+  static const MlaFamily family("mla_decode_trtllm", true, LaunchedBy::trtllm);
   return family;
 }
 
 const EstimatorFamily& mla_prefill_family() {
-  static const MlaFamily family("mla_prefill", false, Launcher::any);
+  static const MlaFamily family("mla_prefill", false, LaunchedBy::any);
   return family;
 }
 

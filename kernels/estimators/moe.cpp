@@ -88,7 +88,7 @@ void write_features(const FusedMoe& kernel, const GpuSpec& gpu, const MoeModel& 
 class MoeFamily final : public EstimatorFamily {
  public:
   MoeFamily(std::string_view name, MoeStyle style, const MoeConstants& constants,
-            Launcher launcher = Launcher::any, double first_order_error = 0)
+            LaunchedBy launcher = LaunchedBy::any, double first_order_error = 0)
       : name_(name),
         style_(style),
         constants_(constants),
@@ -164,7 +164,7 @@ class MoeFamily final : public EstimatorFamily {
   std::string_view name_;
   MoeStyle style_;
   MoeConstants constants_;
-  Launcher launcher_;
+  LaunchedBy launcher_;
   double error_;
 };
 
@@ -201,7 +201,7 @@ const EstimatorFamily& moe_marlin_family() {
                                  .step_cycles = 0,
                                  .handed_on = 2.3,
                                  .ops_per_cycle_max = 2125},
-                                Launcher::any, 0.2);
+                                LaunchedBy::any, 0.2);
   return family;
 }
 
@@ -220,7 +220,7 @@ const EstimatorFamily& moe_deep_gemm_family() {
                                  .load_share = 0,
                                  .step_cycles = 0,
                                  .handed_on = 1.0},
-                                Launcher::any, 0.2);
+                                LaunchedBy::any, 0.2);
   return family;
 }
 
@@ -239,7 +239,7 @@ const EstimatorFamily& moe_deep_gemm_routed_family() {
                                  .load_share = 0,
                                  .step_cycles = 0,
                                  .handed_on = 1.0},
-                                Launcher::any, 0.2);
+                                LaunchedBy::any, 0.2);
   return family;
 }
 
@@ -255,7 +255,7 @@ const EstimatorFamily& moe_cutlass_trtllm_family() {
                                  .load_share = 0,
                                  .step_cycles = 190,
                                  .handed_on = 3.9},
-                                Launcher::trtllm);
+                                LaunchedBy::trtllm);
   return family;
 }
 
@@ -269,7 +269,7 @@ const EstimatorFamily& moe_cutlass_family() {
                                  .load_share = 0.3,
                                  .step_cycles = 150,
                                  .handed_on = 4.8},
-                                Launcher::others);
+                                LaunchedBy::others);
   return family;
 }
 

@@ -167,7 +167,7 @@ TEST(HouseRules, FileLocalFunctionsOfARoomDiffer) {
 TEST(HouseRules, TypesOfANamespaceDiffer) {
   const std::regex opened("(?:^|\\n)namespace ([a-z_:]+) \\{");
   const std::regex defined(
-      "(?:^|\\n)(?:struct|class) ([A-Z][A-Za-z0-9]*)(?: final)?(?: : [^{;]*)? \\{");
+      "(?:^|\\n)(?:struct|class|enum class) ([A-Z][A-Za-z0-9]*)(?: final)?(?: : [^{;]*)? \\{");
   std::map<std::string, std::string> seen;  // namespace::name -> file
   for (const SourceFile& file : room_files()) {
     std::smatch space;
