@@ -62,6 +62,7 @@ class StageProgram::Builder {
   /// A convolution, a recurrence or the norm of its heads.
   void add_state(const Operator& op, int calls);
   void add_hyper_connection(const Operator& op, int calls);
+  void add_pass(std::string_view role, int heads, int width, int calls);
   void add_compressor_state(const Operator& op, int calls);
   void add_padding(int heads, int width, int calls);
   void add_latent_inputs(const AttentionShape& own, std::int64_t picked, int calls);

@@ -79,18 +79,14 @@ void StageProgram::Builder::add_sparse_attention(const Operator& op, int calls) 
 /// values each up to powers of two, operation by operation.
 void StageProgram::Builder::add_output_rotation(const AttentionShape& own, int calls) {
   constexpr int values_a_scale = 128, halves_a_scale = 2, roundings = 4;
-  const auto add_pass = [&](std::string_view role, int width, int launches) {
-    add(role,
-        Rope{.heads = own.query_heads, .head_dim = width, .dtype = activation_, .is_cold = false},
-        calls * launches);
-  };
   if (settings_.implementation.framework != Framework::sglang) {
-    add_pass("o_rotate", own.value_dim, 1);
+    add_pass("o_rotate", own.query_heads, own.value_dim, calls);
     return;
   }
-  add_pass("o_rotate", model_.compressed->rope_dim, 1);
-  add_pass("o_quantise", own.value_dim, 1);
-  add_pass("o_scale_rounding", own.value_dim / values_a_scale * halves_a_scale, roundings);
+  const int scales = own.value_dim / values_a_scale;
+  add_pass("o_rotate", own.query_heads, model_.compressed->rope_dim, calls);
+  add_pass("o_quantise", own.query_heads, own.value_dim, calls);
+  add_pass("o_scale_rounding", own.query_heads, scales * halves_a_scale, calls * roundings);
 }
 
 /// An index of single keys scores them in 8 bit, one of blocks as the attention does. All ranks
@@ -103,14 +99,10 @@ void StageProgram::Builder::add_key_indexer(const Operator& op, int calls) {
   if (!has_blocks) {
     const bool is_pooled = op.attention.compression > 1;
     const bool is_sglang = settings_.implementation.framework == Framework::sglang;
-    Rope rotation{.heads = index.heads + (is_pooled ? 0 : 1),
-                  .head_dim = index.head_dim,
-                  .dtype = activation_,
-                  .is_cold = false};
-    add("index_q_rotate", rotation, calls * (is_sglang && !is_pooled ? 2 : 1));
+    add_pass("index_q_rotate", index.heads + (is_pooled ? 0 : 1), index.head_dim,
+             calls * (is_sglang && !is_pooled ? 2 : 1));
     if (has_dense_prompts()) {  // which need keys alone, in the cache, for the steps that choose
-      rotation.heads = 1;
-      add("index_k_rotate", rotation, calls * 2);
+      add_pass("index_k_rotate", 1, index.head_dim, calls * 2);
       steps_.back().attends = Attends::densely;
     }
   }
@@ -180,10 +172,7 @@ void StageProgram::Builder::add_padding(int heads, int width, int calls) {
   constexpr int heads_multiple = 64;
   const int padded = (heads + heads_multiple - 1) / heads_multiple * heads_multiple;
   if (settings_.implementation.framework != Framework::vllm || padded == heads) return;
-  add("query_padding",
-      Rope{
-          .heads = (heads + padded) / 2, .head_dim = width, .dtype = activation_, .is_cold = false},
-      calls);
+  add_pass("query_padding", (heads + padded) / 2, width, calls);
 }
 
 /// vLLM (flashmla_sparse.py) copies both parts of queries together, and translates what an index
@@ -192,14 +181,15 @@ void StageProgram::Builder::add_latent_inputs(const AttentionShape& own, std::in
                                               int calls) {
   constexpr int row = 128, halves = 2;
   if (settings_.implementation.framework != Framework::vllm) return;
-  const auto add_pass = [&](std::string_view role, int heads, int width) {
-    add(role, Rope{.heads = heads, .head_dim = width, .dtype = activation_, .is_cold = false},
-        calls);
-  };
   const int width = model_.mla->kv_rank + model_.mla->rope_dim;
-  add_pass("query_joining", own.query_heads, width);
+  add_pass("query_joining", own.query_heads, width, calls);
   add_padding(own.query_heads, width, calls);
-  add_pass("index_slots", static_cast<int>(picked) * halves / row, row);
+  add_pass("index_slots", static_cast<int>(picked) * halves / row, row, calls);
+}
+
+/// A pass that reads and writes `width` values of each of `heads`: priced as a rotation of as many.
+void StageProgram::Builder::add_pass(std::string_view role, int heads, int width, int calls) {
+  add(role, Rope{.heads = heads, .head_dim = width, .dtype = activation_, .is_cold = false}, calls);
 }
 
 /// What a compressor puts out, values and scores in 32 bit, is written to the state from which the
