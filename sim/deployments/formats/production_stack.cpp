@@ -27,15 +27,14 @@ constexpr std::array<std::pair<const char*, const char*>, 7> stack_values = {
      {"gpuMemoryUtilization", "gpu_memory_utilization"},
      {"maxLoras", "max_loras"}}};
 
-bool is_true(const Value* value) {
-  const bool* is_set = value == nullptr ? nullptr : std::get_if<bool>(&value->data);
-  return is_set != nullptr && *is_set;
+/// Whether a key is there and says so.
+bool says(bool wanted, const Value* value) {
+  const bool* said = value == nullptr ? nullptr : std::get_if<bool>(&value->data);
+  return said != nullptr && *said == wanted;
 }
 
-bool is_false(const Value* value) {
-  const bool* is_set = value == nullptr ? nullptr : std::get_if<bool>(&value->data);
-  return is_set != nullptr && !*is_set;
-}
+bool is_true(const Value* value) { return says(true, value); }
+bool is_false(const Value* value) { return says(false, value); }
 
 const ValueArray& list_within(const Value& value, std::initializer_list<std::string_view> path) {
   static const ValueArray none;
@@ -128,17 +127,17 @@ class ProductionStack final : public DeploymentFormat {
   /// A Ray cluster is one server: a head and `replicaCount` workers.
   static void take_replicas(const Value& spec, LaunchedServer& server) {
     const int count = count_within(spec, {"replicaCount"}, 1);
-    const Value* group = is_true(find_within(spec, {"lwsSpec", "enabled"})) ? &spec : nullptr;
+    const bool is_group = is_true(find_within(spec, {"lwsSpec", "enabled"}));
     const Value* ray = spec.find("raySpec");
     const bool has_ray = ray != nullptr && !is_false(find_within(*ray, {"enabled"}));
-    if (group != nullptr) {
+    if (is_group) {
       server.nodes = std::max(1, count_within(spec, {"lwsSpec", "size"}, 1));
     } else if (has_ray) {
       server.nodes = count + 1;
     }
-    server.replicas = has_ray && group == nullptr ? 1 : count;
+    server.replicas = has_ray && !is_group ? 1 : count;
     // The chart's own choice.
-    if (group != nullptr && server.find("pipeline_parallel_size") == nullptr)
+    if (is_group && server.find("pipeline_parallel_size") == nullptr)
       server.set("pipeline_parallel_size", server.nodes);
   }
 
